@@ -1,0 +1,2 @@
+//! The `polariscope` command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Data sets: generators, files, transforms.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Figures and self-contained HTML pages.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Training: optimisers, schedules, losses, gradient flow.
+#![forbid(unsafe_code)]

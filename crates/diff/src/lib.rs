@@ -1,2 +1,6 @@
 //! Tensor programs closed under differentiation, and the devices that run them.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+mod real;
+
+pub use real::{Dtype, Real};

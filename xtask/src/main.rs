@@ -1,2 +1,108 @@
-//! Repository tasks.
-fn main() {}
+//! Repository tasks. `cargo xtask test` checks everything, as the continuous integration does.
+#![forbid(unsafe_code)]
+
+mod paths;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// Runs one check from the root of the repository.
+type Check = fn(&Path) -> Result<(), String>;
+
+const STEPS: [(&str, Check); 6] = [
+    ("format", |root| {
+        cargo(root, &["fmt", "--all", "--check"], "")
+    }),
+    ("paths", paths::check),
+    ("clippy", |root| {
+        let lint = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        cargo(root, &lint, "")
+    }),
+    // Benchmarks are built but not run: they measure, they do not test.
+    ("build", |root| {
+        cargo(
+            root,
+            &[
+                "test",
+                "--workspace",
+                "--all-targets",
+                "--no-run",
+                "--locked",
+            ],
+            "",
+        )
+    }),
+    ("tests", |root| {
+        cargo(root, &["test", "--workspace", "--locked"], "")
+    }),
+    ("rustdoc", |root| {
+        cargo(
+            root,
+            &["doc", "--workspace", "--no-deps", "--locked"],
+            "-D warnings",
+        )
+    }),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args != ["test"] {
+        eprintln!("usage: cargo xtask test");
+        return ExitCode::from(2);
+    }
+    // The manifest of this crate lies one folder below the root.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut times = Vec::new();
+    for (name, check) in STEPS {
+        println!("── {name}");
+        let started = Instant::now();
+        let outcome = check(&root);
+        times.push((name, started.elapsed()));
+        if let Err(reason) = outcome {
+            summarise(&times, Some(&reason));
+            return ExitCode::FAILURE;
+        }
+    }
+    summarise(&times, None);
+    ExitCode::SUCCESS
+}
+
+/// Runs cargo and waits; its output goes straight to the terminal.
+fn cargo(root: &Path, args: &[&str], rustdoc_flags: &str) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(args).current_dir(root);
+    if !rustdoc_flags.is_empty() {
+        command.env("RUSTDOCFLAGS", rustdoc_flags);
+    }
+    let shown = format!("cargo {}", args.join(" "));
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{shown}` failed ({status})")),
+        Err(e) => Err(format!("cannot run `{shown}`: {e}")),
+    }
+}
+
+fn summarise(times: &[(&str, Duration)], failure: Option<&str>) {
+    println!("\n── summary");
+    for (i, (name, time)) in times.iter().enumerate() {
+        let failed = failure.is_some() && i + 1 == times.len();
+        let verdict = if failed { "FAILED" } else { "ok" };
+        println!("{name:<10} {verdict:<6} {:>7.1} s", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|t| t.1).sum();
+    println!("{:<17} {:>7.1} s", "total", total.as_secs_f64());
+    match failure {
+        Some(reason) => println!("{reason}"),
+        None => println!("all checks passed"),
+    }
+}

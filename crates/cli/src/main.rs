@@ -1,2 +1,6 @@
 //! The `polariscope` command.
-fn main() {}
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    polariscope::main(std::env::args_os())
+}

@@ -1,6 +1,21 @@
 //! Tensor programs closed under differentiation, and the devices that run them.
+//!
+//! A [`Trace`] holds expressions; [`vjp`] and [`jvp`] add their derivatives as expressions of the
+//! same kind, to any order; a [`Program`] is the plan for some outputs; [`cpu`] runs it.
 #![deny(unsafe_code)]
 
+pub mod cpu;
+mod function;
+mod jvp;
+pub mod program;
 mod real;
+mod trace;
+mod vjp;
 
+pub use cpu::{Number, Workspace};
+pub use function::{Bits, Function};
+pub use jvp::jvp;
+pub use program::Program;
 pub use real::{Dtype, Real};
+pub use trace::{Conv, Id, Node, Op, Trace, Window};
+pub use vjp::vjp;

@@ -49,6 +49,8 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
+    /// Not a number.
+    fn is_nan(self) -> bool;
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
 }
@@ -78,6 +80,10 @@ macro_rules! real {
             #[inline(always)]
             fn abs(self) -> Self {
                 <$t>::abs(self)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                <$t>::is_nan(self)
             }
             #[inline(always)]
             fn is_finite(self) -> bool {

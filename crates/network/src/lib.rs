@@ -1,2 +1,16 @@
 //! A graph with weights: outputs and derivatives of any order.
 #![forbid(unsafe_code)]
+
+mod cost;
+mod error;
+mod lower;
+mod network;
+mod weights;
+mod weights_io;
+
+pub use cost::{multiplications, samples_a_task};
+pub use error::NetworkError;
+pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
+pub use network::{Network, Scalar};
+pub use weights::Weights;
+pub use weights_io::{Contents, WeightsError};

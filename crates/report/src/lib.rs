@@ -1,2 +1,28 @@
-//! Figures and self-contained HTML pages.
+//! What a lens shows: estimates, tables, figures and one self-contained HTML page.
+//!
+//! Everything here turns numbers into text (SVG, HTML, CSV, aligned columns); nothing here touches
+//! the disk. A [`Page`] hands out its files and the run directory writes them.
 #![forbid(unsafe_code)]
+
+mod axis;
+mod bars;
+mod estimate;
+mod heatmap;
+mod number;
+mod page;
+mod palette;
+mod plot;
+mod png;
+mod svg;
+mod table;
+
+pub use axis::{Axis, Scale};
+pub use bars::{BarChart, Bars};
+pub use estimate::Estimate;
+pub use heatmap::HeatMap;
+pub use number::{grouped, pretty};
+pub use page::{Page, Section};
+pub use palette::ColourMap;
+pub use plot::{Mark, Plot, Series};
+pub use svg::Drawing;
+pub use table::{Align, Cell, Table};

@@ -1,0 +1,301 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use polariscope_graph::{
+    Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, zoo,
+};
+
+use crate::error::CliError;
+
+/// Shows the inductive bias of a neural architecture.
+#[derive(Debug, Parser)]
+#[command(name = "polariscope", version, disable_help_subcommand = true)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Options of every verb.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Name the architectures of the zoo
+    List,
+    /// Describe an architecture layer by layer: shapes, parameters, receptive fields, init laws
+    Show(ArchitectureArgs),
+}
+
+/// Options of every verb.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Common {
+    /// Seed of every random number
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Threads to use; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda or cuda:N
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
+    pub device: Device,
+    /// Precision of the computation: f32 or f64
+    #[arg(
+        long,
+        global = true,
+        value_name = "TYPE",
+        default_value = "f32",
+        hide_possible_values = true
+    )]
+    pub dtype: Dtype,
+    /// Where the results go [default: runs/VERB-ARCH-N]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// No progress bar and no notes on standard error
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// The result as JSON on standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Start over, replacing what an earlier run left at --out
+    #[arg(long, global = true)]
+    pub force: bool,
+}
+
+impl Common {
+    /// Checks the device and starts the threads.
+    pub fn prepare(&self) -> Result<(), CliError> {
+        if let Device::Cuda(_) = self.device {
+            return Err(CliError::Usage(
+                "this build has no CUDA device yet; use --device cpu".into(),
+            ));
+        }
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global()
+                .map_err(|e| CliError::Failed(format!("cannot start {threads} threads: {e}")))?;
+        }
+        Ok(())
+    }
+
+    /// What every result depends on, for `run.toml`. Threads are left out: no result depends on them.
+    pub fn configuration(&self) -> toml::Table {
+        let mut table = toml::Table::new();
+        // `seed` admits what a TOML integer holds.
+        table.insert("seed".into(), toml::Value::Integer(self.seed as i64));
+        table.insert("dtype".into(), self.dtype.name().into());
+        table.insert("device".into(), self.device.to_string().into());
+        table
+    }
+}
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// The processor.
+    Cpu,
+    /// A graphics processor, by number.
+    Cuda(usize),
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Device::Cpu => f.write_str("cpu"),
+            Device::Cuda(n) => write!(f, "cuda:{n}"),
+        }
+    }
+}
+
+/// Precision of the computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dtype {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl Dtype {
+    /// `f32` or `f64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
+        }
+    }
+}
+
+/// An architecture and what its name leaves open; shared by every verb that takes one.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Architecture options")]
+pub struct ArchitectureArgs {
+    /// Zoo name (see `polariscope list`) or architecture file
+    #[arg(value_name = "ARCH", help_heading = None::<&str>)]
+    pub architecture: String,
+    /// Shape of one input, or one number for vectors [default: 3x32x32]
+    #[arg(long, value_name = "CxHxW")]
+    pub input: Option<Shape>,
+    /// Number of outputs [default: 10]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub outputs: Option<usize>,
+    /// Replaces every activation: relu, gelu, tanh, leaky-relu:SLOPE, …
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<Activation>,
+    /// pytorch, ntk, mean-field, he, lecun, xavier or orthogonal
+    #[arg(long, value_name = "NAME")]
+    pub parametrisation: Option<Parametrisation>,
+    /// `zero` starts every bias at 0, whatever the parametrisation says
+    #[arg(long, value_name = "RULE")]
+    pub bias: Option<BiasRule>,
+    /// Weight scale of ntk and mean-field
+    #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
+    pub w_std: Option<f64>,
+    /// Bias scale of ntk and mean-field
+    #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
+    pub b_std: Option<f64>,
+    /// Hidden layers of fcn, lcn and the cnn family
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub depth: Option<usize>,
+    /// Channels or features of their hidden layers
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub width: Option<usize>,
+    /// Taps of their convolutions, per axis
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub kernel: Option<usize>,
+}
+
+impl ArchitectureArgs {
+    fn options(&self) -> ZooOptions {
+        ZooOptions {
+            input: self.input,
+            outputs: self.outputs,
+            activation: self.activation,
+            parametrisation: self.parametrisation,
+            bias: self.bias.unwrap_or_default(),
+            depth: self.depth,
+            width: self.width,
+            kernel: self.kernel,
+        }
+    }
+
+    /// Builds the graph.
+    pub fn graph(&self) -> Result<Graph, CliError> {
+        let mut options = self.options();
+        let graph = load(&self.architecture, &options)?;
+        if self.w_std.is_none() && self.b_std.is_none() {
+            return Ok(graph);
+        }
+        // The scales refine a parametrisation that may be the network's own default or its file's.
+        let mut parametrisation = graph.parametrisation;
+        match &mut parametrisation {
+            Parametrisation::Ntk { w_std, b_std } | Parametrisation::MeanField { w_std, b_std } => {
+                *w_std = self.w_std.unwrap_or(*w_std);
+                *b_std = self.b_std.unwrap_or(*b_std);
+            }
+            other => {
+                return Err(CliError::Usage(format!(
+                    "--w-std and --b-std belong to --parametrisation ntk or mean-field; {} uses {other}",
+                    self.architecture
+                )));
+            }
+        }
+        options.parametrisation = Some(parametrisation);
+        Ok(load(&self.architecture, &options)?)
+    }
+
+    /// The architecture as resolved into `graph`, for `run.toml`. A file is kept with its text: the record
+    /// then says what was computed even after the file has changed.
+    pub fn configuration(&self, graph: &Graph) -> Result<toml::Table, CliError> {
+        let mut table = toml::Table::new();
+        let mut set = |key: &str, value: String| table.insert(key.to_string(), value.into());
+        set("architecture", self.architecture.clone());
+        set("input", graph.input().to_string());
+        set("output", graph.output().to_string());
+        set("parametrisation", graph.parametrisation.to_string());
+        if let Some(activation) = self.activation {
+            set("activation", activation.to_string());
+        }
+        if let Some(bias) = self.bias {
+            set("bias", bias.to_string());
+        }
+        if let Err(GraphError::UnknownArchitecture { .. }) =
+            zoo(&self.architecture, &self.options())
+        {
+            let text = std::fs::read_to_string(&self.architecture)
+                .map_err(|e| CliError::Usage(format!("{}: {e}", self.architecture)))?;
+            set("architecture_text", text);
+        }
+        for (key, size) in [
+            ("depth", self.depth),
+            ("width", self.width),
+            ("kernel", self.kernel),
+        ] {
+            if let Some(size) = size {
+                table.insert(key.to_string(), toml::Value::Integer(size as i64));
+            }
+        }
+        Ok(table)
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let most = i64::MAX as u64;
+    let seed = text.parse().ok().filter(|&n| n <= most);
+    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {most}"))
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&n| n >= 1);
+    count.ok_or_else(|| "must be a whole number of at least 1".to_string())
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = text
+        .parse()
+        .ok()
+        .filter(|x: &f64| x.is_finite() && *x >= 0.0);
+    scale.ok_or_else(|| "must be a finite number of at least 0".to_string())
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    match text.split_once(':') {
+        None if text == "cpu" => Some(Device::Cpu),
+        None if text == "cuda" => Some(Device::Cuda(0)),
+        Some(("cuda", n)) => n.parse().ok().map(Device::Cuda),
+        _ => None,
+    }
+    .ok_or_else(|| "unknown device; it is cpu or cuda[:n]".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(device("cpu"), Ok(Device::Cpu));
+        assert_eq!(device("cuda:3").map(|d| d.to_string()), Ok("cuda:3".into()));
+        assert!(device("gpu").is_err() && device("cuda:x").is_err() && device("cpu:0").is_err());
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        assert_eq!(seed("9223372036854775807"), Ok(i64::MAX as u64));
+        assert!(seed("9223372036854775808").is_err() && seed("-1").is_err());
+        assert!(count("0").is_err() && count("1.5").is_err());
+        assert!(scale("nan").is_err() && scale("-1").is_err() && scale("0").is_ok());
+    }
+}

@@ -1,0 +1,52 @@
+//! The command line: arguments in, a run directory, a table or JSON out.
+//!
+//! | exit | meaning |
+//! |---|---|
+//! | 0 | success, also when the reader of our output went away |
+//! | 2 | bad usage or bad input; one line on standard error says what would be right |
+//! | 1 | anything else |
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod error;
+pub mod output;
+pub mod progress;
+pub mod run;
+pub mod verbs;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Verb};
+use error::CliError;
+
+/// Runs one command and tells how it ended.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let outcome = match Cli::try_parse_from(args) {
+        Ok(cli) => run(cli),
+        Err(e) => match e.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                output::print(&e.render().to_string())
+            }
+            _ => Err(CliError::from(e)),
+        },
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            output::complain(&e);
+            ExitCode::from(e.exit_code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), CliError> {
+    cli.common.prepare()?;
+    match &cli.verb {
+        Verb::List => verbs::list::run(&cli.common),
+        Verb::Show(args) => verbs::show::run(args, &cli.common),
+    }
+}

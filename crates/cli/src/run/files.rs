@@ -1,0 +1,116 @@
+//! Files that are whole or absent.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Component, Path};
+
+use crate::error::CliError;
+
+/// Writes to a temporary name beside the target, then renames.
+pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    let failed = |e: io::Error| CliError::Failed(format!("cannot write {}: {e}", path.display()));
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary)
+        // Without the sync a power cut could leave the new name on an empty file.
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_data()))
+        .and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|e| {
+        // The write failed already; a temporary file that stays behind changes nothing about that.
+        let _ = fs::remove_file(&temporary);
+        failed(e)
+    })
+}
+
+/// A name of letters, digits, dots and hyphens for a directory.
+pub fn plain_name(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = text.chars().take(60).map(plain).collect();
+    let name = name.trim_matches(['.', '-']);
+    if name.is_empty() { "network" } else { name }.to_string()
+}
+
+/// Every n for which `parent/<stem>-<n>` exists.
+pub fn numbered(parent: &Path, stem: &str) -> Vec<u64> {
+    // A parent that does not exist, or cannot be listed, holds no run to come back to.
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = entries.filter_map(|e| e.file_name().into_string().ok());
+    let number = |name: String| name.strip_prefix(stem)?.strip_prefix('-')?.parse().ok();
+    names.filter_map(number).collect()
+}
+
+/// Removes files named by a record, and folders that this leaves empty. A record is a file that anyone
+/// may have edited: names that lead out of the directory are passed over.
+pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), CliError> {
+    for name in names {
+        let relative = Path::new(name);
+        let inside = |c: Component| matches!(c, Component::Normal(_));
+        if !relative.components().all(inside) || name.is_empty() {
+            continue;
+        }
+        ignore_absent(
+            fs::remove_file(directory.join(relative)),
+            &directory.join(relative),
+        )?;
+        if let Some(folder) = relative.parent().filter(|p| !p.as_os_str().is_empty()) {
+            // Refused while it holds files of others, which is what is wanted.
+            let _ = fs::remove_dir(directory.join(folder));
+        }
+    }
+    Ok(())
+}
+
+/// Removes checkpoints but keeps the lock that this process holds.
+pub fn empty_except_lock(partial: &Path) -> Result<(), CliError> {
+    for entry in fs::read_dir(partial).into_iter().flatten().flatten() {
+        if entry.file_name() == "lock" {
+            continue;
+        }
+        let path = entry.path();
+        let removed = if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+        ignore_absent(removed, &path)?;
+    }
+    Ok(())
+}
+
+/// Removes a directory of ours.
+pub fn remove_dir(path: &Path) -> Result<(), CliError> {
+    ignore_absent(fs::remove_dir_all(path), path)
+}
+
+fn ignore_absent(outcome: io::Result<()>, path: &Path) -> Result<(), CliError> {
+    match outcome {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(CliError::Failed(format!(
+            "cannot remove {}: {e}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_directories_are_plain() {
+        assert_eq!(plain_name("mlp-2x100"), "mlp-2x100");
+        assert_eq!(plain_name("../my net.toml"), "my-net.toml");
+        assert_eq!(plain_name("///"), "network");
+    }
+}

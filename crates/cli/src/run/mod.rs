@@ -1,0 +1,369 @@
+//! The run directory: one place a run, readable by people and programs, safe against interruption.
+//!
+//! `run.toml` ([`Record`]) is written at the start with `status = "unfinished"` and replaced at the end.
+//! Every file is written under a temporary name and renamed, so a reader never sees half of one.
+//! Checkpoints live in `partial/` until the run is finished.
+//!
+//! The same command again:
+//!
+//! | at `--out` | without `--force` | with `--force` |
+//! |---|---|---|
+//! | nothing, or no `run.toml` | starts | starts |
+//! | unfinished, same configuration and version | resumes | starts over |
+//! | finished, same configuration | is left alone; its result is shown | starts over |
+//! | another configuration, or unreadable | exit 2 | starts over |
+//! | being written by another process | exit 2 | exit 2 |
+//!
+//! Starting over removes the files that the earlier run wrote, and nothing else.
+//! Without `--out` the newest `runs/<verb>-<arch>-<n>` with the same configuration is treated so; if there
+//! is none, or with `--force`, the next number is taken and nothing is replaced.
+
+mod files;
+mod record;
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::args::Common;
+use crate::error::CliError;
+use crate::output;
+
+pub use record::{Record, Status};
+
+/// Where runs without `--out` go.
+const RUNS: &str = "runs";
+/// Holds checkpoints and the lock while a run is unfinished.
+const PARTIAL: &str = "partial";
+
+/// What a verb is about to compute.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The verb.
+    pub verb: &'static str,
+    /// Zoo name or file stem, for the default directory.
+    pub architecture: String,
+    /// Everything the result depends on, resolved; equal configurations give equal results.
+    pub configuration: toml::Table,
+}
+
+/// What was found at the directory.
+#[derive(Debug)]
+pub enum Opened {
+    /// There is work to do.
+    Work(RunDirectory),
+    /// The work was done before; here is its record.
+    Finished(PathBuf, Record),
+}
+
+/// A directory that this process alone writes to.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    record: Record,
+    /// Seconds that earlier, interrupted processes worked.
+    earlier: f64,
+    started: Instant,
+    /// Held until the end; `None` where the file system knows no locks.
+    _lock: Option<File>,
+}
+
+/// Opens the directory of a run by the rules above.
+pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
+    match &common.out {
+        Some(path) => open_at(path, request, common),
+        None => open_default(Path::new(RUNS), request, common),
+    }
+}
+
+fn open_default(runs: &Path, request: &Request, common: &Common) -> Result<Opened, CliError> {
+    let stem = format!(
+        "{}-{}",
+        request.verb,
+        files::plain_name(&request.architecture)
+    );
+    let mut numbers = files::numbered(runs, &stem);
+    numbers.sort_unstable();
+    if !common.force {
+        for n in numbers.iter().rev() {
+            let path = runs.join(format!("{stem}-{n}"));
+            // Records that cannot be read are somebody else's: they are in nobody's way here.
+            if let Ok(Some(record)) = Record::read(&path)
+                && record.configuration == request.configuration
+                && record.usable()
+            {
+                return open_at(&path, request, common);
+            }
+        }
+    }
+    fs::create_dir_all(runs).map_err(|e| unwritable(runs, &e))?;
+    let mut n = numbers.last().map_or(1, |n| n.saturating_add(1));
+    loop {
+        let path = runs.join(format!("{stem}-{n}"));
+        match fs::create_dir(&path) {
+            Ok(()) => return open_at(&path, request, common),
+            // Another process took the number a moment ago.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && n < u64::MAX => n += 1,
+            Err(e) => return Err(unwritable(&path, &e)),
+        }
+    }
+}
+
+fn open_at(path: &Path, request: &Request, common: &Common) -> Result<Opened, CliError> {
+    // A first look without the lock, so that a finished run can be shown from a read-only place.
+    if !common.force
+        && let Some(record) = Record::read(path)?
+    {
+        record.check(path, request)?;
+        if record.status == Status::Finished {
+            return Ok(finished(path, record, common));
+        }
+    }
+    let partial = path.join(PARTIAL);
+    fs::create_dir_all(&partial).map_err(|e| unwritable(path, &e))?;
+    let lock = lock(path, &partial.join("lock"))?;
+    // Another process may have finished while we waited for the lock.
+    let found = match Record::read(path) {
+        Ok(found) => found,
+        Err(_) if common.force => None,
+        Err(e) => return Err(e),
+    };
+    let (record, earlier) = match found {
+        Some(old) if common.force => {
+            files::remove_listed(path, &old.files)?;
+            files::empty_except_lock(&partial)?;
+            (Record::begin(request, common), 0.0)
+        }
+        Some(old) => {
+            old.check(path, request)?;
+            if old.status == Status::Finished {
+                drop(lock);
+                files::remove_dir(&partial)?;
+                return Ok(finished(path, old, common));
+            }
+            output::note(
+                common,
+                &format!("resuming the unfinished run in {}", path.display()),
+            );
+            let earlier = old.wall_seconds;
+            (old, earlier)
+        }
+        None => {
+            files::empty_except_lock(&partial)?;
+            (Record::begin(request, common), 0.0)
+        }
+    };
+    let run = RunDirectory {
+        path: path.to_path_buf(),
+        record,
+        earlier,
+        started: Instant::now(),
+        _lock: lock,
+    };
+    run.save().map_err(|e| match e {
+        CliError::Failed(message) => CliError::Usage(message),
+        usage => usage,
+    })?;
+    Ok(Opened::Work(run))
+}
+
+fn finished(path: &Path, record: Record, common: &Common) -> Opened {
+    output::note(
+        common,
+        &format!(
+            "{} holds this run, finished; --force runs it again",
+            path.display()
+        ),
+    );
+    Opened::Finished(path.to_path_buf(), record)
+}
+
+fn lock(directory: &Path, path: &Path) -> Result<Option<File>, CliError> {
+    let file = File::options().create(true).append(true).open(path);
+    let file = file.map_err(|e| unwritable(directory, &e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(CliError::Usage(format!(
+            "{} is being written by another process; wait for it or give another --out",
+            directory.display()
+        ))),
+        // Some network file systems have no locks; working there unguarded beats not working.
+        Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => Ok(None),
+        Err(TryLockError::Error(e)) => Err(unwritable(directory, &e)),
+    }
+}
+
+fn unwritable(path: &Path, e: &std::io::Error) -> CliError {
+    CliError::Usage(format!(
+        "cannot write to {}: {e}; give --out a directory that can be written",
+        path.display()
+    ))
+}
+
+impl RunDirectory {
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a result file; `name` may hold a folder, as in `figures/loss.svg`.
+    pub fn write(&mut self, name: &str, content: &[u8]) -> Result<(), CliError> {
+        if !self.record.files.iter().any(|f| f == name) {
+            // Listed first: a later `--force` must find every file that may exist.
+            self.record.files.push(name.to_string());
+            self.save()?;
+        }
+        files::write_atomically(&self.path.join(name), content)
+    }
+
+    /// Writes a checkpoint to `partial/`.
+    pub fn checkpoint(&mut self, name: &str, content: &[u8]) -> Result<(), CliError> {
+        files::write_atomically(&self.path.join(PARTIAL).join(name), content)?;
+        self.save()
+    }
+
+    /// Reads a checkpoint that this or an interrupted process wrote.
+    pub fn restore(&self, name: &str) -> Result<Option<Vec<u8>>, CliError> {
+        let path = self.path.join(PARTIAL).join(name);
+        match fs::read(&path) {
+            Ok(content) => Ok(Some(content)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(CliError::Failed(format!(
+                "cannot read {}: {e}",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Records the result, marks the run finished and removes its checkpoints.
+    pub fn finish(mut self, result: &impl Serialize) -> Result<Record, CliError> {
+        self.record.result = toml::Table::try_from(result)
+            .map_err(|e| CliError::Failed(format!("cannot express the result as TOML: {e}")))?;
+        self.record.status = Status::Finished;
+        self.save()?;
+        files::remove_dir(&self.path.join(PARTIAL))?;
+        let mut record = self.record;
+        record.wall_seconds = self.earlier + self.started.elapsed().as_secs_f64();
+        Ok(record)
+    }
+
+    /// Wall time so far, interrupted processes included.
+    pub fn wall_seconds(&self) -> f64 {
+        self.earlier + self.started.elapsed().as_secs_f64()
+    }
+
+    fn save(&self) -> Result<(), CliError> {
+        let mut record = self.record.clone();
+        record.wall_seconds = self.wall_seconds();
+        record.write(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::Parser;
+
+    fn common(options: &[&str]) -> Common {
+        let args = ["polariscope", "list", "--quiet"].iter().chain(options);
+        Cli::try_parse_from(args).unwrap().common
+    }
+
+    fn request(seed: i64) -> Request {
+        let mut configuration = toml::Table::new();
+        configuration.insert("seed".into(), seed.into());
+        Request {
+            verb: "train",
+            architecture: "lenet".into(),
+            configuration,
+        }
+    }
+
+    /// A folder of this test's own, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(test: &str) -> Self {
+            let name = format!("polariscope-{test}-{}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn work(runs: &Path, seed: i64, options: &[&str]) -> RunDirectory {
+        match open_default(runs, &request(seed), &common(options)).unwrap() {
+            Opened::Work(run) => run,
+            Opened::Finished(path, _) => panic!("{} is finished", path.display()),
+        }
+    }
+
+    #[test]
+    fn default_directories_are_numbered_resumed_and_shown() {
+        let folder = Folder::new("default");
+        let runs = folder.0.join("runs");
+        let mut first = work(&runs, 1, &[]);
+        assert!(first.path().ends_with("runs/train-lenet-1"));
+        first.checkpoint("state", b"half way").unwrap();
+        // Killed: the lock goes with the process.
+        drop(first);
+
+        let other = work(&runs, 2, &[]);
+        assert!(other.path().ends_with("runs/train-lenet-2"));
+        assert_eq!(other.restore("state").unwrap(), None);
+        let busy = open_default(&runs, &request(2), &common(&[])).unwrap_err();
+        assert!(busy.to_string().contains("another process"), "{busy}");
+
+        let again = work(&runs, 1, &[]);
+        assert!(again.path().ends_with("runs/train-lenet-1"));
+        assert_eq!(
+            again.restore("state").unwrap().as_deref(),
+            Some(&b"half way"[..])
+        );
+        let before = again.wall_seconds();
+        again
+            .finish(&toml::Table::from_iter([("loss".to_string(), 0.5.into())]))
+            .unwrap();
+        match open_default(&runs, &request(1), &common(&[])).unwrap() {
+            Opened::Finished(path, record) => {
+                assert!(path.ends_with("runs/train-lenet-1"));
+                assert_eq!(record.result["loss"].as_float(), Some(0.5));
+                assert!(record.wall_seconds >= before);
+                assert!(!path.join(PARTIAL).exists());
+            }
+            Opened::Work(run) => panic!("{} was opened again", run.path().display()),
+        }
+        assert!(
+            work(&runs, 1, &["--force"])
+                .path()
+                .ends_with("runs/train-lenet-3")
+        );
+    }
+
+    #[test]
+    fn starting_over_forgets_checkpoints() {
+        let folder = Folder::new("force");
+        let out = folder.0.join("run");
+        let out = out.to_str().unwrap();
+        let open = |options: &[&str]| match open(&request(1), &common(options)).unwrap() {
+            Opened::Work(run) => run,
+            Opened::Finished(..) => panic!("finished"),
+        };
+        open(&["--out", out]).checkpoint("state", b"x").unwrap();
+        assert!(open(&["--out", out]).restore("state").unwrap().is_some());
+        assert!(
+            open(&["--out", out, "--force"])
+                .restore("state")
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! One file a verb.
+
+pub mod list;
+pub mod show;

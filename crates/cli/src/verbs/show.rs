@@ -1,0 +1,219 @@
+//! `show`: an architecture, layer by layer.
+
+use polariscope_graph::{Graph, Summary};
+use polariscope_report::{Align, Axis, BarChart, Bars, Page, Section, Table, grouped};
+use serde::Serialize;
+
+use crate::args::{ArchitectureArgs, Common};
+use crate::error::CliError;
+use crate::output;
+use crate::run::{self, Opened, Request};
+
+/// Most layers that the bar chart of the report names.
+const CHARTED: usize = 20;
+
+/// The `[result]` of `run.toml`.
+#[derive(Debug, Serialize)]
+struct Totals {
+    parameters: usize,
+    buffers: usize,
+    layers: usize,
+}
+
+/// Prints the layer table and the totals; with `--out`, writes them and a report.
+pub fn run(args: &ArchitectureArgs, common: &Common) -> Result<(), CliError> {
+    let graph = args.graph()?;
+    let summary = Summary::of(&graph);
+    if common.out.is_some() {
+        write(args, common, &graph, &summary)?;
+    }
+    if common.json {
+        return output::print_json(&summary);
+    }
+    output::print(&format!(
+        "{}\n{}\n",
+        terminal_table(&summary).to_text(output::WIDTH),
+        sentence(&summary)
+    ))
+}
+
+/// Headings of the whole table, for programs and for people.
+const CSV: [&str; 6] = [
+    "layer",
+    "op",
+    "output",
+    "parameters",
+    "receptive_field",
+    "init_law",
+];
+const PAGE: [&str; 6] = ["layer", "op", "output", "parameters", "sees", "init law"];
+
+/// Every layer with everything known about it.
+fn whole_table(summary: &Summary, headings: [&str; 6]) -> Table {
+    use Align::{Left, Right};
+    let aligned = [Left, Left, Right, Right, Right, Left];
+    let mut table = Table::new(headings.into_iter().zip(aligned));
+    for layer in &summary.layers {
+        table.push([
+            layer.name.as_str().into(),
+            layer.op.as_str().into(),
+            sizes(&layer.output.dims()).into(),
+            layer.parameters.into(),
+            sizes(&layer.receptive_field).into(),
+            layer.law.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// The same, in words short enough for a terminal.
+fn terminal_table(summary: &Summary) -> Table {
+    let mut short = summary.clone();
+    for layer in &mut short.layers {
+        layer.op = layer.op.replace(" + bias", "");
+        if let Some((before, _)) = layer.op.split_once(", padding") {
+            layer.op = before.to_string();
+        }
+        if let Some(law) = same_law(&layer.law) {
+            layer.law = law;
+        }
+    }
+    whole_table(&short, PAGE)
+}
+
+/// `weight L, bias L` in half the room.
+fn same_law(law: &str) -> Option<String> {
+    let rest = law.strip_prefix("weight ")?;
+    let each = rest.len().checked_sub(", bias ".len())? / 2;
+    let one = rest.get(..each)?;
+    (rest == format!("{one}, bias {one}")).then(|| format!("both {one}"))
+}
+
+/// `64x32x32`.
+fn sizes(dims: &[usize]) -> String {
+    let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+    dims.join("x")
+}
+
+/// The totals in words.
+fn sentence(summary: &Summary) -> String {
+    let buffers = match summary.buffers {
+        0 => String::new(),
+        n => format!(", {} running statistics", grouped(n as u64)),
+    };
+    format!(
+        "{}: {} → {}, {} layers, {} parameters{buffers}, init {}",
+        summary.name,
+        summary.input,
+        summary.output,
+        summary.layers.len(),
+        grouped(summary.parameters as u64),
+        summary.parametrisation
+    )
+}
+
+/// Writes `layers.csv`, `report.html` and its figure, unless an earlier run did.
+fn write(
+    args: &ArchitectureArgs,
+    common: &Common,
+    graph: &Graph,
+    summary: &Summary,
+) -> Result<(), CliError> {
+    let mut configuration = args.configuration(graph)?;
+    configuration.extend(common.configuration());
+    configuration.insert("verb".into(), "show".into());
+    let request = Request {
+        verb: "show",
+        architecture: graph.name.clone(),
+        configuration,
+    };
+    let Opened::Work(mut directory) = run::open(&request, common)? else {
+        return Ok(());
+    };
+    directory.write("layers.csv", whole_table(summary, CSV).to_csv().as_bytes())?;
+    for (name, content) in report(summary, &request.configuration).files() {
+        directory.write(&name, content.as_bytes())?;
+    }
+    directory.finish(&Totals {
+        parameters: summary.parameters,
+        buffers: summary.buffers,
+        layers: summary.layers.len(),
+    })?;
+    Ok(())
+}
+
+fn report(summary: &Summary, configuration: &toml::Table) -> Page {
+    let mut largest: Vec<_> = summary.layers.iter().filter(|l| l.parameters > 0).collect();
+    // Stable, so layers of equal size stay in the order of computation.
+    largest.sort_by_key(|l| std::cmp::Reverse(l.parameters));
+    let weighty = largest.len();
+    largest.truncate(CHARTED);
+    let mut page = Page::new(
+        summary.name.clone(),
+        format!("What is {} made of?", summary.name),
+        format!(
+            "It maps {} to {} through {} layers, {weighty} of them with parameters: {} numbers to train.",
+            summary.input,
+            summary.output,
+            summary.layers.len(),
+            grouped(summary.parameters as u64)
+        ),
+    );
+    if !largest.is_empty() {
+        let chart = BarChart {
+            title: "Parameters by layer".into(),
+            value: Axis::linear("parameters"),
+            categories: largest.iter().map(|l| l.name.clone()).collect(),
+            series: vec![Bars {
+                label: String::new(),
+                values: largest.iter().map(|l| l.parameters as f64).collect(),
+                errors: Vec::new(),
+            }],
+        };
+        let caption = if weighty > CHARTED {
+            format!("The {CHARTED} largest of {weighty} layers with parameters.")
+        } else {
+            format!("All {weighty} layers with parameters, largest first.")
+        };
+        page.push(Section::new("Where the parameters are").figure(
+            "parameters",
+            chart.draw(),
+            caption,
+        ));
+    }
+    let layers = Section::new("Layers").prose(
+        "“Sees” is the receptive field: how many input positions one number of the output depends on, along each axis.",
+    );
+    page.push(layers.table(whole_table(summary, PAGE)));
+    let version = ("version".to_string(), env!("CARGO_PKG_VERSION").to_string());
+    let settings = configuration.iter().map(|(key, value)| {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_string);
+        (key.clone(), text)
+    });
+    page.configure(settings.chain([version]));
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_law;
+
+    #[test]
+    fn equal_laws_are_said_once() {
+        assert_eq!(
+            same_law("weight N(0, 1²), bias N(0, 1²)").unwrap(),
+            "both N(0, 1²)"
+        );
+        for law in [
+            "weight 1, bias 0",
+            "weight U(±0.1)",
+            "value 0",
+            "",
+            "weight ±, bias",
+        ] {
+            assert_eq!(same_law(law), None);
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Changes of inputs and labels. Statistics (means, variances, principal axes) come from the training set
+//! and are applied to both.
+
+use polariscope_graph::Shape;
+use polariscope_random::Stream;
+use rayon::prelude::*;
+
+use crate::dataset::{Dataset, Labels, Split};
+use crate::error::DataError;
+use crate::files::npy;
+use crate::generate::to_sphere;
+use crate::linalg::{self, apply, covariance_about, symmetric_eigen};
+
+/// What to do to a data set after reading or drawing it, in this order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transforms {
+    /// Classes to keep, relabelled 0, 1, … in this order; empty: all.
+    pub classes: Vec<u32>,
+    /// Classes that become class 1, all others class 0; empty: no grouping.
+    pub group: Vec<u32>,
+    /// Equally many samples of each class, classes taking turns.
+    pub balanced: bool,
+    /// One channel from three.
+    pub grey: bool,
+    /// Mean 0 and variance 1 in each channel.
+    pub standardise: bool,
+    /// .npy file of directions to project out.
+    pub remove: Option<std::path::PathBuf>,
+    /// .npy file of directions whose coordinates become the input.
+    pub project: Option<std::path::PathBuf>,
+    /// Number of principal components to keep.
+    pub pca: Option<usize>,
+    /// Principal components divided by their standard deviations.
+    pub whiten: bool,
+    /// Every sample minus the training mean, scaled to length √d.
+    pub normalise: bool,
+    /// Labels replaced by uniformly random ones.
+    pub random_labels: bool,
+    /// Probability that a training label is replaced by another class.
+    pub noise: f64,
+}
+
+impl Transforms {
+    /// Applies everything; `limits` are the numbers of training and test samples to keep.
+    pub(crate) fn apply(
+        &self,
+        data: &mut Dataset,
+        limits: [Option<usize>; 2],
+        seed: u64,
+    ) -> Result<(), DataError> {
+        let classed = matches!(data.train.y, Labels::Classes(_));
+        let labels = !self.classes.is_empty() || !self.group.is_empty() || self.balanced;
+        if !classed && (labels || self.random_labels || self.noise > 0.0) {
+            let what = "classes, group, balanced, labels and noise need class labels, these are real targets";
+            return Err(DataError::spec(&data.name, what));
+        }
+        if !self.classes.is_empty() {
+            keep_classes(data, &self.classes)?;
+        }
+        if !self.group.is_empty() {
+            group_classes(data, &self.group)?;
+        }
+        limit(data, limits, self.balanced)?;
+        if self.grey {
+            grey(data)?;
+        }
+        if self.standardise {
+            standardise(data);
+        }
+        if let Some(file) = &self.remove {
+            let projection = Projection::read(file, data.shape.len())?;
+            for split in [&mut data.train, &mut data.test] {
+                projection.remove(&mut split.x);
+            }
+        }
+        if let Some(file) = &self.project {
+            let projection = Projection::read(file, data.shape.len())?;
+            map_inputs(data, projection.count(), |x| projection.coordinates(x));
+        }
+        if let Some(components) = self.pca {
+            let pca = Pca::fit(&data.train.x, data.shape.len(), components)?;
+            map_inputs(data, components, |x| pca.apply(x, self.whiten));
+        }
+        if self.normalise {
+            normalise(data);
+        }
+        if self.random_labels {
+            for (name, split) in [("train", &mut data.train), ("test", &mut data.test)] {
+                let mut cursor =
+                    Stream::new(seed, 0, &format!("data.{name}.random-labels")).cursor();
+                if let Labels::Classes(y) = &mut split.y {
+                    y.iter_mut()
+                        .for_each(|y| *y = cursor.below(data.classes as u64) as u32);
+                }
+            }
+        }
+        if self.noise > 0.0 {
+            label_noise(data, self.noise, seed);
+        }
+        Ok(())
+    }
+}
+
+fn map_inputs(data: &mut Dataset, features: usize, f: impl Fn(&[f32]) -> Vec<f32>) {
+    for split in [&mut data.train, &mut data.test] {
+        split.x = f(&split.x);
+    }
+    data.shape = Shape::Vector { features };
+}
+
+fn known_classes(data: &Dataset, wanted: &[u32]) -> Result<(), DataError> {
+    match wanted.iter().find(|&&c| c as usize >= data.classes) {
+        None => Ok(()),
+        Some(class) => {
+            let what = format!(
+                "no class {class}; classes are 0 to {}",
+                data.classes.saturating_sub(1)
+            );
+            Err(DataError::spec(&data.name, what))
+        }
+    }
+}
+
+fn keep_classes(data: &mut Dataset, wanted: &[u32]) -> Result<(), DataError> {
+    known_classes(data, wanted)?;
+    let dim = data.shape.len();
+    for split in [&mut data.train, &mut data.test] {
+        let Labels::Classes(y) = &split.y else {
+            continue;
+        };
+        let new = |y: u32| wanted.iter().position(|&c| c == y);
+        let rows: Vec<usize> = (0..y.len()).filter(|&i| new(y[i]).is_some()).collect();
+        let y = rows
+            .iter()
+            .filter_map(|&i| new(y[i]))
+            .map(|k| k as u32)
+            .collect();
+        let mut kept = split.select(dim, &rows);
+        kept.y = Labels::Classes(y);
+        *split = kept;
+    }
+    data.classes = wanted.len();
+    Ok(())
+}
+
+fn group_classes(data: &mut Dataset, group: &[u32]) -> Result<(), DataError> {
+    known_classes(data, group)?;
+    for split in [&mut data.train, &mut data.test] {
+        if let Labels::Classes(y) = &mut split.y {
+            y.iter_mut().for_each(|y| *y = u32::from(group.contains(y)));
+        }
+    }
+    data.classes = 2;
+    Ok(())
+}
+
+/// Keeps the first samples, or the first of each class in turn.
+fn limit(data: &mut Dataset, limits: [Option<usize>; 2], balanced: bool) -> Result<(), DataError> {
+    let dim = data.shape.len();
+    let parts = [("training", &mut data.train), ("test", &mut data.test)];
+    for ((name, split), limit) in parts.into_iter().zip(limits) {
+        let available = if balanced {
+            turns(split, data.classes)
+        } else {
+            (0..split.len()).collect()
+        };
+        let wanted = limit.unwrap_or(available.len());
+        if wanted > available.len() {
+            let kind = if balanced { "class-balanced " } else { "" };
+            let what = format!(
+                "{wanted} {kind}{name} samples asked for, {} there",
+                available.len()
+            );
+            return Err(DataError::spec(&data.name, what));
+        }
+        if balanced || wanted < split.len() {
+            *split = split.select(dim, &available[..wanted]);
+        }
+    }
+    Ok(())
+}
+
+/// Rows such that classes take turns, until one class runs out.
+fn turns(split: &Split, classes: usize) -> Vec<usize> {
+    let Labels::Classes(y) = &split.y else {
+        return Vec::new();
+    };
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); classes];
+    for (i, &y) in y.iter().enumerate() {
+        if let Some(rows) = rows.get_mut(y as usize) {
+            rows.push(i);
+        }
+    }
+    let rounds = rows.iter().map(Vec::len).min().unwrap_or(0);
+    (0..rounds)
+        .flat_map(|k| rows.iter().map(move |r| r[k]))
+        .collect()
+}
+
+/// Luminance 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
+pub fn grey(data: &mut Dataset) -> Result<(), DataError> {
+    let Shape::Image {
+        channels: 3,
+        height,
+        width,
+    } = data.shape
+    else {
+        let what = format!("grey needs images of 3 channels, these are {}", data.shape);
+        return Err(DataError::spec(&data.name, what));
+    };
+    let plane = height * width;
+    for split in [&mut data.train, &mut data.test] {
+        let luminance = |x: &[f32]| -> Vec<f32> {
+            (0..plane)
+                .map(|i| 0.299 * x[i] + 0.587 * x[plane + i] + 0.114 * x[2 * plane + i])
+                .collect()
+        };
+        split.x = split
+            .x
+            .par_chunks_exact(3 * plane)
+            .flat_map_iter(luminance)
+            .collect();
+    }
+    data.shape = Shape::Image {
+        channels: 1,
+        height,
+        width,
+    };
+    Ok(())
+}
+
+/// Mean 0 and variance 1 in each channel (each feature of a vector); a constant channel is only centred.
+/// Returns the means and standard deviations of the training set.
+pub fn standardise(data: &mut Dataset) -> Vec<(f64, f64)> {
+    let channels = data.shape.dims().first().copied().unwrap_or(1).max(1);
+    let dim = data.shape.len();
+    let positions = dim / channels;
+    let statistics: Vec<(f64, f64)> = (0..channels)
+        .into_par_iter()
+        .map(|c| {
+            let values = || {
+                let samples = data.train.x.chunks_exact(dim);
+                samples
+                    .flat_map(|x| &x[c * positions..(c + 1) * positions])
+                    .map(|&x| f64::from(x))
+            };
+            let n = (data.train.len() * positions).max(1) as f64;
+            let mean = values().sum::<f64>() / n;
+            let variance = values().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+            (mean, variance.sqrt())
+        })
+        .collect();
+    for split in [&mut data.train, &mut data.test] {
+        split.x.par_chunks_exact_mut(dim).for_each(|x| {
+            for (x, &(mean, std)) in x.chunks_exact_mut(positions).zip(&statistics) {
+                let scale = if std > 0.0 { 1.0 / std } else { 1.0 };
+                x.iter_mut()
+                    .for_each(|x| *x = ((f64::from(*x) - mean) * scale) as f32);
+            }
+        });
+    }
+    statistics
+}
+
+/// Subtracts the training mean from every sample and scales it to length √d.
+pub fn normalise(data: &mut Dataset) {
+    let dim = data.shape.len();
+    let mean = mean(&data.train.x, dim);
+    for split in [&mut data.train, &mut data.test] {
+        split.x.par_chunks_exact_mut(dim).for_each(|x| {
+            x.iter_mut()
+                .zip(&mean)
+                .for_each(|(x, m)| *x = (f64::from(*x) - m) as f32);
+        });
+        to_sphere(&mut split.x, dim, (dim as f64).sqrt());
+    }
+}
+
+fn mean(x: &[f32], dim: usize) -> Vec<f64> {
+    let mut sum = vec![0.0; dim];
+    for x in x.chunks_exact(dim) {
+        sum.iter_mut().zip(x).for_each(|(s, &x)| *s += f64::from(x));
+    }
+    let n = (x.len() / dim).max(1) as f64;
+    sum.iter().map(|s| s / n).collect()
+}
+
+fn label_noise(data: &mut Dataset, probability: f64, seed: u64) {
+    let mut cursor = Stream::new(seed, 0, "data.label-noise").cursor();
+    let classes = data.classes as u64;
+    let Labels::Classes(y) = &mut data.train.y else {
+        return;
+    };
+    for y in y.iter_mut() {
+        let struck = f64::from(cursor.unit()) < probability;
+        if struck && classes > 1 {
+            // One of the other classes: 1 to classes − 1 steps further round.
+            *y = ((u64::from(*y) + 1 + cursor.below(classes - 1)) % classes) as u32;
+        }
+    }
+}
+
+/// Principal components: the full symmetric eigenproblem of the centred covariance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pca {
+    /// Of the training set.
+    pub mean: Vec<f64>,
+    /// Variance along each component, largest first.
+    pub variances: Vec<f64>,
+    /// Unit vectors, one a row.
+    pub components: Vec<f64>,
+}
+
+impl Pca {
+    /// The top `count` components of samples of `dim` numbers.
+    pub fn fit(x: &[f32], dim: usize, count: usize) -> Result<Pca, DataError> {
+        let samples = x.len() / dim.max(1);
+        if count == 0 || count > dim || samples == 0 {
+            let what = format!(
+                "pca={count} is out of range; inputs have {dim} numbers, {samples} samples"
+            );
+            return Err(DataError::spec(&format!("pca={count}"), what));
+        }
+        let mean = mean(x, dim);
+        let eigen = symmetric_eigen(&covariance_about(x, &mean), dim);
+        let mut eigen =
+            eigen.map_err(|e| DataError::spec(&format!("pca={count}"), e.to_string()))?;
+        eigen.values.truncate(count);
+        eigen.vectors.truncate(count * dim);
+        Ok(Pca {
+            mean,
+            variances: eigen
+                .values
+                .iter()
+                .map(|l| l.max(0.0) / samples as f64)
+                .collect(),
+            components: eigen.vectors,
+        })
+    }
+
+    /// Coordinates of samples; `whiten` divides each by its standard deviation.
+    pub fn apply(&self, x: &[f32], whiten: bool) -> Vec<f32> {
+        let dim = self.mean.len();
+        let mut out = apply(&self.components, dim, x);
+        let shift = self
+            .components
+            .chunks_exact(dim)
+            .map(|u| u.iter().zip(&self.mean).map(|(u, m)| u * m).sum());
+        let shift: Vec<f64> = shift.collect();
+        let scale = |v: &f64| {
+            if whiten && *v > 0.0 {
+                1.0 / v.sqrt()
+            } else {
+                1.0
+            }
+        };
+        let scale: Vec<f64> = self.variances.iter().map(scale).collect();
+        for out in out.chunks_exact_mut(scale.len()) {
+            for (k, out) in out.iter_mut().enumerate() {
+                *out = ((f64::from(*out) - shift[k]) * scale[k]) as f32;
+            }
+        }
+        out
+    }
+}
+
+/// A subspace, as orthonormal rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    dim: usize,
+    rows: Vec<f64>,
+}
+
+impl Projection {
+    /// The span of `rows` (vectors of `dim` numbers); the index of a row that depends on earlier ones is the error.
+    pub fn new(rows: &[f64], dim: usize) -> Result<Projection, usize> {
+        Ok(Projection {
+            dim,
+            rows: linalg::orthonormalise(rows, dim)?,
+        })
+    }
+
+    /// The span of the rows of an .npy file.
+    pub fn read(file: &std::path::Path, dim: usize) -> Result<Projection, DataError> {
+        let array = npy::read(file)?;
+        let wrong = |what| DataError::Shape {
+            file: file.display().to_string(),
+            what,
+        };
+        if array.shape.len() != 2 || array.shape[1] != dim || array.shape[0] == 0 {
+            let found = npy::show(&array.shape);
+            return Err(wrong(format!(
+                "shape {found}, expected rows of {dim} numbers"
+            )));
+        }
+        Projection::new(&array.numbers.to_f64(), dim).map_err(|row| {
+            wrong(format!(
+                "row {row} is not finite or depends on the rows before it"
+            ))
+        })
+    }
+
+    /// Dimension of the subspace.
+    pub fn count(&self) -> usize {
+        self.rows.len() / self.dim.max(1)
+    }
+
+    /// Coordinates vᵢᵀx of samples.
+    pub fn coordinates(&self, x: &[f32]) -> Vec<f32> {
+        apply(&self.rows, self.dim, x)
+    }
+
+    /// x ← (I − Σ v vᵀ)x.
+    pub fn remove(&self, x: &mut [f32]) {
+        x.par_chunks_exact_mut(self.dim).for_each(|x| {
+            for v in self.rows.chunks_exact(self.dim) {
+                let c: f64 = v.iter().zip(x.iter()).map(|(v, &x)| v * f64::from(x)).sum();
+                x.iter_mut()
+                    .zip(v)
+                    .for_each(|(x, v)| *x = (f64::from(*x) - c * v) as f32);
+            }
+        });
+    }
+}

@@ -1,0 +1,187 @@
+//! Products that read the image in place: for convolutions whose rows fill vector registers.
+//!
+//! A sample is copied once with its border, columns split by phase (column j of a row goes to
+//! phase j mod s), so that what neighbouring windows see through one tap is contiguous at any
+//! stride. F then needs no patches, and W is a sum of dot products of rows.
+
+use super::Number;
+use super::conv::Sizes;
+use super::gemm::{Left, Packing};
+use super::simd::{Lane, NV};
+use crate::trace::Window;
+
+/// How a padded, phase-split sample lies in memory.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    window: Window,
+    h: usize,
+    w: usize,
+    /// Columns of one phase, and of all phases.
+    phase: usize,
+    row: usize,
+    plane: usize,
+}
+
+impl Layout {
+    /// For planes of h × w under a window.
+    pub fn new(window: Window, h: usize, w: usize) -> Self {
+        let [(top, bottom), (left, right)] = window.pad;
+        let phase = (w + left + right).div_ceil(window.stride[1]);
+        let row = phase * window.stride[1];
+        Layout { window, h, w, phase, row, plane: (h + top + bottom) * row }
+    }
+
+    /// Numbers of a sample with `channels` planes.
+    fn len(&self, channels: usize) -> usize {
+        channels * self.plane
+    }
+
+    /// Copies planes with their border; `out` holds zeros where the border is.
+    fn copy<T: Number>(&self, x: &[T], out: &mut [T]) {
+        let ([(top, _), (left, _)], step) = (self.window.pad, self.window.stride[1]);
+        for (x, out) in x.chunks_exact(self.h * self.w).zip(out.chunks_exact_mut(self.plane)) {
+            let rows = out.chunks_exact_mut(self.row).skip(top);
+            for (x, out) in x.chunks_exact(self.w).zip(rows) {
+                if step == 1 {
+                    out[left..left + self.w].copy_from_slice(x);
+                } else {
+                    for (j, &v) in x.iter().enumerate() {
+                        let at = j + left;
+                        out[at % step * self.phase + at / step] = v;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where patch entry (c, th, tw) of the first window lies, for `channels` planes.
+    fn offsets(&self, channels: usize) -> Vec<usize> {
+        let ([kh, kw], [dh, dw]) = (self.window.kernel, self.window.dilation);
+        let step = self.window.stride[1];
+        let taps = (0..kh).flat_map(|th| (0..kw).map(move |tw| (th * dh, tw * dw)));
+        let taps: Vec<usize> = taps.map(|(i, j)| i * self.row + j % step * self.phase + j / step).collect();
+        (0..channels).flat_map(|c| taps.iter().map(move |t| c * self.plane + t)).collect()
+    }
+
+    /// Where the window at output (oh, ow) starts.
+    fn at(&self, oh: usize, ow: usize) -> usize {
+        oh * self.window.stride[0] * self.row + ow
+    }
+}
+
+/// Share of a vector's lanes that rows of `ow` numbers use.
+fn use_of_lanes<T: Number>(ow: usize) -> f64 {
+    let lanes = T::kernels().lanes;
+    ow as f64 / ow.next_multiple_of(lanes) as f64
+}
+
+/// Whether reading in place beats packing patches: o/lanes·(1/use − 1) idle products against about one move, for each number of a patch.
+pub fn pays<T: Number>(o: usize, ow: usize) -> bool {
+    (o as f64) * (1.0 / use_of_lanes::<T>(ow) - 1.0) < 1.2 * T::kernels().lanes as f64
+}
+
+/// A product over windows: planes in, planes out.
+pub struct Product {
+    /// Kernel, stride, dilation, padding.
+    pub window: Window,
+    /// Channel groups.
+    pub groups: usize,
+    /// Channels, height, width of the input.
+    pub from: (usize, usize, usize),
+    /// Channels, height, width of the output.
+    pub to: (usize, usize, usize),
+}
+
+/// y = left · patches of x, sample by sample; `left(g)` is the factor of group g.
+pub fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: impl Fn(usize) -> L, packing: &mut Packing<T>) {
+    let kernels = T::kernels();
+    let ((c, h, w), (o, oh, ow)) = (p.from, p.to);
+    let (cg, og) = (c / p.groups, o / p.groups);
+    let layout = Layout::new(p.window, h, w);
+    let offsets = layout.offsets(cg);
+    let (k, reach) = (offsets.len(), offsets.last().copied().unwrap_or(0));
+    let Packing { a, image, .. } = packing;
+    a.resize(o * k, T::ZERO);
+    let panels = || (0..og).step_by(kernels.mr).map(|i| (i, kernels.mr.min(og - i)));
+    for g in 0..p.groups {
+        let factor = left(g);
+        for (i, rows) in panels() {
+            factor.pack(i, rows, 0, k, &mut a[(g * og + i) * k..][..rows * k]);
+        }
+    }
+    let starts = (0..oh).flat_map(|i| (0..ow).step_by(kernels.lanes).map(move |j| (i, j)));
+    let lanes: Vec<Lane> = starts
+        .map(|(i, j)| Lane { at: layout.at(i, j), to: i * ow + j, valid: kernels.lanes.min(ow - j) })
+        .collect();
+    image.clear();
+    image.resize(layout.len(c) + kernels.lanes, T::ZERO);
+    for (x, y) in x.chunks_exact(c * h * w).zip(y.chunks_exact_mut(o * oh * ow)) {
+        layout.copy(x, image);
+        for g in 0..p.groups {
+            let x = &image[g * layout.len(cg)..];
+            for lanes in lanes.chunks(NV) {
+                for (i, rows) in panels() {
+                    let row = g * og + i;
+                    kernels.direct(rows, &offsets, reach, &a[row * k..], x, lanes, &mut y[row * oh * ow..], oh * ow);
+                }
+            }
+        }
+    }
+}
+
+/// Numbers of image and cotangent that one pass of [`weight`] covers: half of L2 in f32.
+const PASS: usize = 1 << 16;
+
+/// dw = W(x, dy): rows of dy, cut into vectors and padded with zeros, against what each tap saw.
+pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &mut Packing<T>) {
+    let kernels = T::kernels();
+    let Product { window, groups, from: (c, h, w), to: (o, oh, ow) } = s.product();
+    let (cg, og) = (c / groups, o / groups);
+    let layout = Layout::new(window, h, w);
+    let offsets = layout.offsets(cg);
+    let q = offsets.len();
+    let wide = ow.next_multiple_of(kernels.lanes);
+    let (image_len, rows_len) = (layout.len(c), oh * wide);
+    let samples = (PASS / (image_len + o * rows_len)).max(1);
+    let Packing { a: rows, image, .. } = packing;
+    dw.fill(T::ZERO);
+    let passes = x.chunks(samples * c * h * w).zip(dy.chunks(samples * o * oh * ow));
+    for (x, dy) in passes {
+        let samples = x.len() / (c * h * w);
+        image.clear();
+        image.resize(samples * image_len + kernels.lanes, T::ZERO);
+        for (x, image) in x.chunks_exact(c * h * w).zip(image.chunks_exact_mut(image_len)) {
+            layout.copy(x, image);
+        }
+        // Channel by channel, so that a channel's rows of all samples lie together.
+        rows.clear();
+        rows.resize(o * samples * rows_len, T::ZERO);
+        for (n, dy) in dy.chunks_exact(o * oh * ow).enumerate() {
+            for (channel, dy) in dy.chunks_exact(oh * ow).enumerate() {
+                let to = &mut rows[(channel * samples + n) * rows_len..][..rows_len];
+                for (from, to) in dy.chunks_exact(ow).zip(to.chunks_exact_mut(wide)) {
+                    to[..ow].copy_from_slice(from);
+                }
+            }
+        }
+        let mut steps = Vec::with_capacity(samples * rows_len / kernels.lanes);
+        for n in 0..samples {
+            for i in 0..oh {
+                for j in (0..ow).step_by(kernels.lanes) {
+                    steps.push((n * rows_len + i * wide + j, n * image_len + layout.at(i, j)));
+                }
+            }
+        }
+        let reach = steps.last().copied().unwrap_or((0, 0));
+        for g in 0..groups {
+            let x = &image[g * layout.len(cg)..];
+            for (columns, offsets) in offsets.chunks(NV).enumerate() {
+                for i in (0..og).step_by(kernels.mr) {
+                    let (count, row) = (kernels.mr.min(og - i), g * og + i);
+                    let a = &rows[row * samples * rows_len..];
+                    kernels.dot(count, &steps, reach, a, samples * rows_len, x, offsets, &mut dw[row * q + columns * NV..], q);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The CPU device: runs a [`Program`] in f32 or f64.
+//!
+//! Work is split by shape, never by the number of threads, so a result does not depend on it.
+
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+pub mod conv;
+pub mod functions;
+mod fused;
+pub mod gemm;
+mod image;
+mod layout;
+mod pool;
+mod reduce;
+pub(crate) mod simd;
+
+use crate::Real;
+use crate::program::{Argument, Kernel, Program, Step, Value};
+use crate::trace::Op;
+use functions::Elementary;
+use gemm::{Into, Packing, RowMajor, Strided, gemm};
+
+/// A number type that the CPU device computes with.
+pub trait Number: Elementary + simd::HasKernels {
+    /// This thread's scratch for packed operands.
+    fn with_packing<R>(f: impl FnOnce(&mut Packing<Self>) -> R) -> R;
+}
+
+macro_rules! number {
+    ($t:ty) => {
+        impl Number for $t {
+            fn with_packing<R>(f: impl FnOnce(&mut Packing<Self>) -> R) -> R {
+                thread_local!(static PACKING: RefCell<Packing<$t>> = RefCell::default());
+                PACKING.with_borrow_mut(f)
+            }
+        }
+    };
+}
+
+number!(f32);
+number!(f64);
+
+/// The buffers of a program, kept between runs.
+pub struct Workspace<T> {
+    buffers: Vec<Vec<T>>,
+    registers: Vec<T>,
+}
+
+impl<T: Real> Workspace<T> {
+    /// Buffers for `program`.
+    pub fn new(program: &Program) -> Self {
+        Workspace {
+            buffers: program.buffers.iter().map(|&n| vec![T::ZERO; n]).collect(),
+            registers: Vec::new(),
+        }
+    }
+}
+
+impl Program {
+    /// Runs on this thread (large steps split over the pool). Outputs stay in the workspace: see [`Program::output`].
+    pub fn run<T: Number>(&self, leaves: &[&[T]], workspace: &mut Workspace<T>) {
+        for (i, (&want, leaf)) in self.leaves.iter().zip(leaves).enumerate() {
+            assert!(
+                want == 0 || want == leaf.len(),
+                "input {i} has {} numbers instead of {want}",
+                leaf.len()
+            );
+        }
+        for step in &self.steps {
+            let mut out = std::mem::take(&mut workspace.buffers[step.out]);
+            let n = step.shape.iter().product();
+            let args: Vec<&[T]> = step
+                .args
+                .iter()
+                .map(|a| fetch(a, leaves, &workspace.buffers))
+                .collect();
+            match &step.kernel {
+                Kernel::Fused(f) => fused::run(f, &args, &mut out[..n], &mut workspace.registers),
+                Kernel::Op(op) => execute(op, step, &args, &mut out[..n]),
+            }
+            workspace.buffers[step.out] = out;
+        }
+    }
+
+    /// Output number i of the last run.
+    pub fn output<'a, T: Number>(
+        &self,
+        i: usize,
+        leaves: &[&'a [T]],
+        workspace: &'a Workspace<T>,
+    ) -> &'a [T] {
+        let (value, length) = self.outputs[i];
+        match value {
+            Value::Leaf(l) => leaves[l],
+            Value::Buffer(b) => &workspace.buffers[b][..length],
+        }
+    }
+
+    /// Runs once and returns the outputs.
+    pub fn evaluate<T: Number>(&self, leaves: &[&[T]]) -> Vec<Vec<T>> {
+        let mut workspace = Workspace::new(self);
+        self.run(leaves, &mut workspace);
+        (0..self.outputs.len())
+            .map(|i| self.output(i, leaves, &workspace).to_vec())
+            .collect()
+    }
+}
+
+fn fetch<'a, T>(argument: &Argument, leaves: &[&'a [T]], buffers: &'a [Vec<T>]) -> &'a [T] {
+    let n = argument.shape.iter().product();
+    match argument.value {
+        Value::Leaf(l) => leaves[l],
+        Value::Buffer(b) => &buffers[b][..n],
+    }
+}
+
+fn execute<T: Number>(op: &Op, step: &Step, args: &[&[T]], out: &mut [T]) {
+    let shape = |i: usize| step.args[i].shape.as_slice();
+    match op {
+        Op::Sum => reduce::sum(args[0], shape(0), out, &step.shape),
+        Op::Permute(order) => layout::permute(order, args[0], shape(0), out),
+        Op::MatMul { ta, tb } => matmul(args, (shape(0), *ta), (shape(1), *tb), out),
+        Op::ConvForward(c) => conv::forward(
+            &conv::Sizes::new(*c, shape(0), shape(1)),
+            args[0],
+            args[1],
+            out,
+        ),
+        Op::ConvInput(c) => conv::input(
+            &conv::Sizes::new(*c, &step.shape, shape(1)),
+            args[0],
+            args[1],
+            out,
+        ),
+        Op::ConvWeight(c) => conv::weight(
+            &conv::Sizes::new(*c, shape(0), &step.shape),
+            args[0],
+            args[1],
+            out,
+        ),
+        Op::SumPool(w) => pool::sum_pool(*w, args[0], shape(0), out),
+        Op::SumPoolTranspose(w) => pool::sum_pool_transpose(*w, args[0], out, &step.shape),
+        Op::ArgMax(w) => pool::arg_max(*w, args[0], shape(0), out),
+        Op::Pick(w) => pool::pick(*w, args[0], args[1], shape(1), out),
+        Op::Place(w) => pool::place(*w, args[0], args[1], out, &step.shape),
+        Op::Unfold(w) => pool::unfold(*w, args[0], shape(0), out),
+        Op::Fold(w) => pool::fold(*w, args[0], out, &step.shape),
+        Op::Wrap(pad) => pool::wrap(*pad, args[0], shape(0), out),
+        Op::Unwrap(pad) => pool::unwrap(*pad, args[0], out, &step.shape),
+        Op::Slice { axis, start } => {
+            layout::slice(*axis, *start, args[0], shape(0), out, &step.shape)
+        }
+        Op::Embed { axis, start } => {
+            layout::embed(*axis, *start, args[0], shape(0), out, &step.shape)
+        }
+        Op::Concat { axis } => {
+            let parts: Vec<_> = args
+                .iter()
+                .zip(&step.args)
+                .map(|(&x, a)| (x, a.shape.as_slice()))
+                .collect();
+            layout::concat(*axis, &parts, out, &step.shape);
+        }
+        Op::RowMax => reduce::row_max(args[0], shape(0)[shape(0).len() - 1], out),
+        Op::Leaf(_) | Op::Constant(_) | Op::Reshape | Op::Expand => {
+            unreachable!("planned as values")
+        }
+        Op::Map(_) | Op::Add | Op::Sub | Op::Mul | Op::Div => {
+            unreachable!("planned as fused steps")
+        }
+    }
+}
+
+/// Rows of a product computed by one task.
+const ROWS: usize = 128;
+
+fn matmul<T: Number>(
+    args: &[&[T]],
+    (sa, ta): (&[usize], bool),
+    (sb, tb): (&[usize], bool),
+    out: &mut [T],
+) {
+    let (m, k) = if ta { (sa[2], sa[1]) } else { (sa[1], sa[2]) };
+    let n = if tb { sb[1] } else { sb[2] };
+    let (row_a, col_a) = if ta { (1, m) } else { (k, 1) };
+    let (row_b, col_b) = if tb { (1, k) } else { (n, 1) };
+    let small = m * n * k < 1 << 21;
+    let product = |(batch, c): (usize, &mut [T])| {
+        let b = Strided {
+            data: &args[1][batch * k * n..(batch + 1) * k * n],
+            row: row_b,
+            col: col_b,
+        };
+        let rows = |(i, c): (usize, &mut [T])| {
+            let a = Strided {
+                data: &args[0][batch * m * k + i * ROWS * row_a..(batch + 1) * m * k],
+                row: row_a,
+                col: col_a,
+            };
+            T::with_packing(|packing| {
+                gemm(
+                    c.len() / n,
+                    n,
+                    k,
+                    &a,
+                    &b,
+                    &mut RowMajor { c, row: n },
+                    Into::Replace,
+                    packing,
+                )
+            });
+        };
+        if small || m <= ROWS {
+            rows((0, c));
+        } else {
+            c.par_chunks_mut(ROWS * n).enumerate().for_each(rows);
+        }
+    };
+    if sa[0] > 1 && sa[0] * m * n * k >= 1 << 21 {
+        out.par_chunks_mut(m * n).enumerate().for_each(product);
+    } else {
+        out.chunks_mut(m * n).enumerate().for_each(product);
+    }
+}

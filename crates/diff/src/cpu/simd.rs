@@ -1,0 +1,528 @@
+//! The one module of the CPU device with `unsafe`: run-time choice of the instruction set, and the
+//! register-blocked inner product of packed panels.
+//!
+//! A microkernel computes C += A·B for an MR × (NV·lanes) tile with A packed as k × MR and B as k × NR.
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use crate::Real;
+
+/// Instruction sets with code of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// AVX-512 (x86-64-v4).
+    V4,
+    /// AVX2 and FMA (x86-64-v3).
+    V3,
+    /// Whatever the target guarantees.
+    Base,
+}
+
+/// The best instruction set of this machine.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(detect)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    let v4 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl");
+    let v3 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    match (v4 && v3, v3) {
+        (true, _) => Level::V4,
+        (false, true) => Level::V3,
+        _ => Level::Base,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::Base
+}
+
+/// Defines a function whose body is compiled once per [`Level`] and chosen at run time.
+/// The body is plain safe code with loops that LLVM vectorises.
+macro_rules! vectorised {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<$T:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$meta])*
+        $vis fn $name<$T: $bound>($($arg: $ty),*) $(-> $ret)? {
+            #[inline(always)]
+            fn body<$T: $bound>($($arg: $ty),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+            fn v4<$T: $bound>($($arg: $ty),*) $(-> $ret)? {
+                body::<$T>($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn v3<$T: $bound>($($arg: $ty),*) $(-> $ret)? {
+                body::<$T>($($arg),*)
+            }
+
+            // SAFETY: `level` has checked that the CPU has the features that v4 and v3 enable.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            match $crate::cpu::simd::level() {
+                $crate::cpu::simd::Level::V4 => return unsafe { v4::<$T>($($arg),*) },
+                $crate::cpu::simd::Level::V3 => return unsafe { v3::<$T>($($arg),*) },
+                $crate::cpu::simd::Level::Base => {}
+            }
+            #[allow(unreachable_code)]
+            body::<$T>($($arg),*)
+        }
+    };
+}
+pub(crate) use vectorised;
+
+/// C[MR × nv·lanes] (+)= Aᵖ·Bᵖ over k steps; A packed k × MR, B packed k × NR, C row-major with stride `ldc`.
+type Kernel<T> = unsafe fn(k: usize, a: *const T, b: *const T, c: *mut T, ldc: usize, add: bool);
+
+/// See [`direct`].
+type Direct<T> = unsafe fn(offsets: &[usize], a: *const T, x: *const T, at: [usize; NV], c: *mut T, to: [usize; NV], valid: [usize; NV], ldc: usize);
+
+/// See [`dot`].
+type Dot<T> = unsafe fn(steps: &[(usize, usize)], a: *const T, lda: usize, x: *const T, offsets: [usize; NV], c: *mut T, ldc: usize);
+
+/// Most rows of a tile.
+pub const MAX_MR: usize = 8;
+/// Vectors across a tile.
+pub const NV: usize = 3;
+/// Most columns of a tile.
+pub const MAX_NR: usize = 48;
+
+/// The tile sizes of one instruction set and number type, and the kernels for full and partial tiles.
+pub struct Kernels<T> {
+    /// Numbers in a vector register.
+    pub lanes: usize,
+    /// Rows of a full tile.
+    pub mr: usize,
+    /// Columns of a full tile: NV·lanes.
+    pub nr: usize,
+    /// `table[rows − 1][vectors − 1]`.
+    table: [[Kernel<T>; NV]; MAX_MR],
+    direct: [[Direct<T>; NV]; MAX_MR],
+    dot: [[Dot<T>; NV]; MAX_MR],
+}
+
+/// A vector of results of the direct kernel.
+#[derive(Clone, Copy, Default)]
+pub struct Lane {
+    /// Where it starts in the image, before the offset of each step.
+    pub at: usize,
+    /// Where it goes.
+    pub to: usize,
+    /// How many of its numbers are wanted.
+    pub valid: usize,
+}
+
+impl<T: Real> Kernels<T> {
+    /// `rows` rows of at most [`NV`] vectors: c[lane.to + i·ldc ..] = Σ_p a[p, i] x[offsets[p] + lane.at ..]; A packed with stride `rows`.
+    #[allow(clippy::too_many_arguments)] // a tile is as many numbers
+    pub fn direct(&self, rows: usize, offsets: &[usize], reach: usize, a: &[T], x: &[T], lanes: &[Lane], c: &mut [T], ldc: usize) {
+        assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&lanes.len()));
+        assert!(a.len() >= offsets.len() * rows);
+        debug_assert!(offsets.iter().all(|&o| o <= reach));
+        for lane in lanes {
+            assert!((1..=self.lanes).contains(&lane.valid));
+            assert!(lane.at + reach + self.lanes <= x.len());
+            assert!(lane.to + (rows - 1) * ldc + lane.valid <= c.len());
+        }
+        let pick = |f: fn(&Lane) -> usize| std::array::from_fn(|v| lanes.get(v).map_or(0, f));
+        let kernel = self.direct[rows - 1][lanes.len() - 1];
+        // SAFETY: `reach` bounds the offsets, so every vector read lies inside x, every vector stored inside c,
+        // and a holds a group of `rows` numbers for each step: asserted above.
+        unsafe { kernel(offsets, a.as_ptr(), x.as_ptr(), pick(|l| l.at), c.as_mut_ptr(), pick(|l| l.to), pick(|l| l.valid), ldc) };
+    }
+
+    /// c[i·ldc + j] += Σ_steps Σ_lanes a[i·lda + step.0 ..] x[offsets[j] + step.1 ..] for `rows` × at most [`NV`] results.
+    /// `reach` bounds both parts of every step.
+    #[allow(clippy::too_many_arguments)] // a tile is as many numbers
+    pub fn dot(&self, rows: usize, steps: &[(usize, usize)], reach: (usize, usize), a: &[T], lda: usize, x: &[T], offsets: &[usize], c: &mut [T], ldc: usize) {
+        assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&offsets.len()));
+        assert!((rows - 1) * lda + reach.0 + self.lanes <= a.len());
+        assert!(offsets.iter().all(|o| o + reach.1 + self.lanes <= x.len()));
+        assert!(c.len() >= (rows - 1) * ldc + offsets.len());
+        debug_assert!(steps.iter().all(|s| s.0 <= reach.0 && s.1 <= reach.1));
+        let columns = std::array::from_fn(|j| offsets.get(j).copied().unwrap_or(0));
+        let kernel = self.dot[rows - 1][offsets.len() - 1];
+        // SAFETY: `reach` bounds the steps, so every vector read lies inside a and x, and every result inside c: asserted above.
+        unsafe { kernel(steps, a.as_ptr(), lda, x.as_ptr(), columns, c.as_mut_ptr(), ldc) };
+    }
+
+    /// One tile of `rows` × `cols` (at most mr × nr): C (+)= Aᵖ·Bᵖ.
+    /// A is packed with stride `rows`, B with stride nr; `c` starts at the tile's corner.
+    #[allow(clippy::too_many_arguments)] // a tile is eight numbers
+    #[inline]
+    pub fn tile(
+        &self,
+        rows: usize,
+        cols: usize,
+        k: usize,
+        a: &[T],
+        b: &[T],
+        c: &mut [T],
+        ldc: usize,
+        add: bool,
+    ) {
+        assert!((1..=self.mr).contains(&rows) && (1..=self.nr).contains(&cols));
+        assert!(a.len() >= k * rows && b.len() >= k * self.nr);
+        assert!(c.len() >= (rows - 1) * ldc + cols);
+        let vectors = cols.div_ceil(self.lanes);
+        let kernel = self.table[rows - 1][vectors - 1];
+        if vectors * self.lanes == cols {
+            // SAFETY: the kernel reads k·rows of a and k rows of nr of b, and touches `rows` rows of
+            // vectors·lanes = cols numbers of c; the asserts above hold all three inside their slices.
+            unsafe { kernel(k, a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), ldc, add) };
+            return;
+        }
+        let mut tile = [T::ZERO; MAX_MR * MAX_NR];
+        // SAFETY: as above, with c replaced by a tile of MAX_MR × MAX_NR ≥ rows × vectors·lanes.
+        unsafe { kernel(k, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr(), self.nr, false) };
+        for i in 0..rows {
+            let from = &tile[i * self.nr..i * self.nr + cols];
+            let to = &mut c[i * ldc..i * ldc + cols];
+            if add {
+                to.iter_mut().zip(from).for_each(|(t, &f)| *t += f);
+            } else {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}
+
+/// A vector register of one instruction set.
+trait Vector<T>: Copy {
+    const LANES: usize;
+    unsafe fn zero() -> Self;
+    unsafe fn load(p: *const T) -> Self;
+    unsafe fn splat(p: *const T) -> Self;
+    unsafe fn fma(self, a: Self, b: Self) -> Self;
+    unsafe fn add(self, a: Self) -> Self;
+    unsafe fn store(self, p: *mut T);
+    /// Stores the first n numbers.
+    unsafe fn store_first(self, p: *mut T, n: usize);
+    /// Sum of the numbers.
+    unsafe fn total(self) -> T;
+}
+
+/// The microkernel, for any register type. Callers guarantee the ranges that [`Kernels::tile`] checks.
+#[inline(always)]
+unsafe fn kernel<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
+    k: usize,
+    mut a: *const T,
+    mut b: *const T,
+    c: *mut T,
+    ldc: usize,
+    add: bool,
+) {
+    // SAFETY: pointers stay within k·MR, k·NR and MR rows of C, as the caller guarantees.
+    unsafe {
+        let mut acc = [[V::zero(); N]; MR];
+        for _ in 0..k {
+            let mut row = [V::zero(); N];
+            for (v, r) in row.iter_mut().enumerate() {
+                *r = V::load(b.add(v * V::LANES));
+            }
+            for (i, acc_row) in acc.iter_mut().enumerate() {
+                let ai = V::splat(a.add(i));
+                for (x, r) in acc_row.iter_mut().zip(row) {
+                    *x = ai.fma(r, *x);
+                }
+            }
+            a = a.add(MR);
+            b = b.add(NV * V::LANES);
+        }
+        for (i, acc_row) in acc.into_iter().enumerate() {
+            for (v, x) in acc_row.into_iter().enumerate() {
+                let p = c.add(i * ldc + v * V::LANES);
+                let x = if add { x.add(V::load(p)) } else { x };
+                x.store(p);
+            }
+        }
+    }
+}
+
+/// The direct kernel: as [`kernel`], but step p of B is read at `x + offsets[p] + at[v]`, and each vector
+/// of the result goes to a place of its own, cut to `valid[v]` numbers.
+#[inline(always)]
+unsafe fn direct<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
+    offsets: &[usize],
+    mut a: *const T,
+    x: *const T,
+    at: [usize; NV],
+    c: *mut T,
+    to: [usize; NV],
+    valid: [usize; NV],
+    ldc: usize,
+) {
+    // SAFETY: the caller guarantees every offset + at + lanes inside x, and every row of every vector inside c.
+    unsafe {
+        let mut acc = [[V::zero(); N]; MR];
+        let base: [*const T; N] = std::array::from_fn(|v| x.add(at[v]));
+        for &offset in offsets {
+            let row: [V; N] = std::array::from_fn(|v| V::load(base[v].add(offset)));
+            for (i, acc_row) in acc.iter_mut().enumerate() {
+                let ai = V::splat(a.add(i));
+                for (x, r) in acc_row.iter_mut().zip(row) {
+                    *x = ai.fma(r, *x);
+                }
+            }
+            a = a.add(MR);
+        }
+        for (i, acc_row) in acc.into_iter().enumerate() {
+            for (v, x) in acc_row.into_iter().enumerate() {
+                let p = c.add(to[v] + i * ldc);
+                if valid[v] == V::LANES { x.store(p) } else { x.store_first(p, valid[v]) }
+            }
+        }
+    }
+}
+
+/// The dot kernel: c[i·ldc + j] += Σ over steps and lanes of a[i·lda + step.0] · x[offsets[j] + step.1].
+#[inline(always)]
+unsafe fn dot<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
+    steps: &[(usize, usize)],
+    a: *const T,
+    lda: usize,
+    x: *const T,
+    offsets: [usize; NV],
+    c: *mut T,
+    ldc: usize,
+) {
+    // SAFETY: the caller guarantees that every vector read and every number of c lies inside its slice.
+    unsafe {
+        let mut acc = [[V::zero(); N]; MR];
+        let columns: [*const T; N] = std::array::from_fn(|j| x.add(offsets[j]));
+        for &(at_a, at_x) in steps {
+            let column: [V; N] = std::array::from_fn(|j| V::load(columns[j].add(at_x)));
+            for (i, acc_row) in acc.iter_mut().enumerate() {
+                let ai = V::load(a.add(i * lda + at_a));
+                for (x, r) in acc_row.iter_mut().zip(column) {
+                    *x = ai.fma(r, *x);
+                }
+            }
+        }
+        for (i, acc_row) in acc.into_iter().enumerate() {
+            for (j, x) in acc_row.into_iter().enumerate() {
+                let p = c.add(i * ldc + j);
+                *p += x.total();
+            }
+        }
+    }
+}
+
+/// Portable register: four numbers in an array.
+#[derive(Clone, Copy)]
+struct Quad<T>([T; 4]);
+
+impl<T: Real> Vector<T> for Quad<T> {
+    const LANES: usize = 4;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Quad([T::ZERO; 4])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const T) -> Self {
+        // SAFETY: the caller guarantees four numbers at p.
+        Quad(unsafe { [*p, *p.add(1), *p.add(2), *p.add(3)] })
+    }
+    #[inline(always)]
+    unsafe fn splat(p: *const T) -> Self {
+        // SAFETY: the caller guarantees a number at p.
+        Quad(unsafe { [*p; 4] })
+    }
+    #[inline(always)]
+    unsafe fn fma(self, a: Self, b: Self) -> Self {
+        Quad(std::array::from_fn(|i| self.0[i] * a.0[i] + b.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn add(self, a: Self) -> Self {
+        Quad(std::array::from_fn(|i| self.0[i] + a.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut T) {
+        // SAFETY: the caller guarantees room for four numbers at p.
+        unsafe { p.cast::<[T; 4]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn store_first(self, p: *mut T, n: usize) {
+        for (i, &x) in self.0.iter().take(n).enumerate() {
+            // SAFETY: the caller guarantees room for n numbers at p.
+            unsafe { *p.add(i) = x }
+        }
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> T {
+        (self.0[0] + self.0[1]) + (self.0[2] + self.0[3])
+    }
+}
+
+/// `[[f; NV]; MAX_MR]` for a function that is generic over rows and vectors.
+macro_rules! grid {
+    ($f:ident) => {
+        [
+            [$f::<1, 1>, $f::<1, 2>, $f::<1, 3>],
+            [$f::<2, 1>, $f::<2, 2>, $f::<2, 3>],
+            [$f::<3, 1>, $f::<3, 2>, $f::<3, 3>],
+            [$f::<4, 1>, $f::<4, 2>, $f::<4, 3>],
+            [$f::<5, 1>, $f::<5, 2>, $f::<5, 3>],
+            [$f::<6, 1>, $f::<6, 2>, $f::<6, 3>],
+            [$f::<7, 1>, $f::<7, 2>, $f::<7, 3>],
+            [$f::<8, 1>, $f::<8, 2>, $f::<8, 3>],
+        ]
+    };
+}
+
+/// The kernels of one register type, compiled with the given features.
+macro_rules! table {
+    ($T:ty, $V:ty, $mr:literal, $(#[$feature:meta])?) => {{
+        $(#[$feature])?
+        unsafe fn tile<const MR: usize, const N: usize>(k: usize, a: *const $T, b: *const $T, c: *mut $T, ldc: usize, add: bool) {
+            // SAFETY: the caller's guarantee, passed on.
+            unsafe { kernel::<$T, $V, MR, N>(k, a, b, c, ldc, add) }
+        }
+        $(#[$feature])?
+        unsafe fn read<const MR: usize, const N: usize>(offsets: &[usize], a: *const $T, x: *const $T, at: [usize; NV], c: *mut $T, to: [usize; NV], valid: [usize; NV], ldc: usize) {
+            // SAFETY: the caller's guarantee, passed on.
+            unsafe { direct::<$T, $V, MR, N>(offsets, a, x, at, c, to, valid, ldc) }
+        }
+        $(#[$feature])?
+        unsafe fn inner<const MR: usize, const N: usize>(steps: &[(usize, usize)], a: *const $T, lda: usize, x: *const $T, offsets: [usize; NV], c: *mut $T, ldc: usize) {
+            // SAFETY: the caller's guarantee, passed on.
+            unsafe { dot::<$T, $V, MR, N>(steps, a, lda, x, offsets, c, ldc) }
+        }
+        Kernels {
+            lanes: <$V as Vector<$T>>::LANES,
+            mr: $mr,
+            nr: NV * <$V as Vector<$T>>::LANES,
+            table: grid!(tile),
+            direct: grid!(read),
+            dot: grid!(inner),
+        }
+    }};
+}
+
+macro_rules! kernels {
+    ($T:ty, $V4:ty, $V3:ty) => {
+        fn kernels() -> &'static Kernels<Self> {
+            #[cfg(target_arch = "x86_64")]
+            static V4: Kernels<$T> = table!($T, $V4, 8, #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]);
+            #[cfg(target_arch = "x86_64")]
+            static V3: Kernels<$T> = table!($T, $V3, 4, #[target_feature(enable = "avx2,fma")]);
+            static BASE: Kernels<$T> = table!($T, Quad<$T>, 4,);
+            match level() {
+                #[cfg(target_arch = "x86_64")]
+                Level::V4 => &V4,
+                #[cfg(target_arch = "x86_64")]
+                Level::V3 => &V3,
+                _ => &BASE,
+            }
+        }
+    };
+}
+
+/// Number types with microkernels.
+pub trait HasKernels: Sized + 'static {
+    /// The kernels for this machine.
+    fn kernels() -> &'static Kernels<Self>;
+}
+
+impl HasKernels for f32 {
+    kernels!(f32, x86::F32x16, x86::F32x8);
+}
+
+impl HasKernels for f64 {
+    kernels!(f64, x86::F64x8, x86::F64x4);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Vector;
+
+    macro_rules! vector {
+        ($name:ident, $T:ty, $reg:ty, $lanes:literal, $zero:ident, $load:ident, $set1:ident, $fma:ident, $add:ident, $store:ident, |$v:ident, $p:ident, $n:ident| $first:expr, |$t:ident| $total:expr) => {
+            /// A vector register.
+            #[derive(Clone, Copy)]
+            pub struct $name($reg);
+
+            // SAFETY of every call below: reached only from functions that enable the features,
+            // with pointers that the caller guarantees.
+            impl Vector<$T> for $name {
+                const LANES: usize = $lanes;
+                #[inline(always)]
+                unsafe fn zero() -> Self {
+                    unsafe { $name($zero()) }
+                }
+                #[inline(always)]
+                unsafe fn load(p: *const $T) -> Self {
+                    unsafe { $name($load(p)) }
+                }
+                #[inline(always)]
+                unsafe fn splat(p: *const $T) -> Self {
+                    unsafe { $name($set1(*p)) }
+                }
+                #[inline(always)]
+                unsafe fn fma(self, a: Self, b: Self) -> Self {
+                    unsafe { $name($fma(self.0, a.0, b.0)) }
+                }
+                #[inline(always)]
+                unsafe fn add(self, a: Self) -> Self {
+                    unsafe { $name($add(self.0, a.0)) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, p: *mut $T) {
+                    unsafe { $store(p, self.0) }
+                }
+                #[inline(always)]
+                unsafe fn store_first(self, $p: *mut $T, $n: usize) {
+                    let $v = self.0;
+                    unsafe { $first }
+                }
+                #[inline(always)]
+                unsafe fn total(self) -> $T {
+                    let $t = self.0;
+                    unsafe { $total }
+                }
+            }
+        };
+    }
+
+    /// Sum by halves.
+    fn pairwise<const N: usize, T: Copy + std::ops::Add<Output = T>>(mut a: [T; N]) -> T {
+        let mut n = N;
+        while n > 1 {
+            n /= 2;
+            for i in 0..n {
+                a[i] = a[i] + a[i + n];
+            }
+        }
+        a[0]
+    }
+
+    vector!(F32x16, f32, __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_storeu_ps,
+        |v, p, n| _mm512_mask_storeu_ps(p, ((1u32 << n) - 1) as u16, v), |t| _mm512_reduce_add_ps(t));
+    vector!(F64x8, f64, __m512d, 8, _mm512_setzero_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_fmadd_pd, _mm512_add_pd, _mm512_storeu_pd,
+        |v, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, v), |t| _mm512_reduce_add_pd(t));
+    vector!(F32x8, f32, __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_storeu_ps,
+        |v, p, n| {
+            let mut a = [0.0f32; 8];
+            _mm256_storeu_ps(a.as_mut_ptr(), v);
+            std::ptr::copy_nonoverlapping(a.as_ptr(), p, n);
+        },
+        |t| { let mut a = [0.0f32; 8]; _mm256_storeu_ps(a.as_mut_ptr(), t); pairwise(a) });
+    vector!(F64x4, f64, __m256d, 4, _mm256_setzero_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_storeu_pd,
+        |v, p, n| {
+            let mut a = [0.0f64; 4];
+            _mm256_storeu_pd(a.as_mut_ptr(), v);
+            std::ptr::copy_nonoverlapping(a.as_ptr(), p, n);
+        },
+        |t| { let mut a = [0.0f64; 4]; _mm256_storeu_pd(a.as_mut_ptr(), t); pairwise(a) });
+}

@@ -1,0 +1,33 @@
+//! What a network costs, from its graph alone.
+
+use polariscope_graph::{Graph, Op, Shape};
+
+/// Multiplications of one forward pass of one sample.
+pub fn multiplications(graph: &Graph) -> usize {
+    let positions = |shape: Shape| match shape {
+        Shape::Vector { .. } => 1,
+        Shape::Signal { length, .. } => length,
+        Shape::Image { height, width, .. } => height * width,
+        Shape::Tokens { count, .. } => count,
+    };
+    let nodes = graph.nodes.iter().map(|node| match node.op {
+        Op::Dense { weight, .. } | Op::Conv { weight, .. } => graph.param(weight).len() * positions(node.shape),
+        Op::Local { weight, .. } => graph.param(weight).len(),
+        Op::Attention { in_weight, out_weight, .. } => {
+            let count = positions(node.shape);
+            (graph.param(in_weight).len() + graph.param(out_weight).len()) * count + 2 * count * node.shape.len()
+        }
+        _ => 0,
+    });
+    nodes.sum()
+}
+
+/// Samples that one task takes: few enough that a small network's activations stay in the cache,
+/// enough that reading the weights pays. A function of the graph alone, so results do not depend on threads.
+pub fn samples_a_task(graph: &Graph) -> usize {
+    let activations: usize = graph.nodes.iter().map(|n| n.shape.len()).sum();
+    let reuse = multiplications(graph) / graph.parameter_count().max(1);
+    let for_cache = (1 << 18) / activations.max(1);
+    let for_weights = 128 / reuse.max(1);
+    for_cache.max(for_weights).clamp(8, 256).next_power_of_two()
+}

@@ -1,0 +1,41 @@
+//! What can be wrong with a question to a network.
+
+use polariscope_graph::Shape;
+use thiserror::Error;
+
+/// A question that does not fit the network.
+#[derive(Debug, Error)]
+pub enum NetworkError {
+    /// The input is not a whole number of samples.
+    #[error("the input has {length} numbers, which is no whole number of {shape} samples")]
+    Input {
+        /// Numbers given.
+        length: usize,
+        /// Shape of a sample.
+        shape: Shape,
+    },
+    /// The weights are not those of the graph.
+    #[error("the weights do not belong to {network}: draw or load them with its graph")]
+    Weights {
+        /// Name of the graph.
+        network: String,
+    },
+    /// An output that is not there.
+    #[error("there is no output {k}: the network has {outputs}, counted from 0")]
+    Logit {
+        /// Asked for.
+        k: usize,
+        /// How many there are.
+        outputs: usize,
+    },
+    /// A cotangent of the wrong length.
+    #[error("the cotangent has {length} numbers; {samples} samples with {outputs} outputs want {}", samples * outputs)]
+    Cotangent {
+        /// Numbers given.
+        length: usize,
+        /// Samples given.
+        samples: usize,
+        /// Outputs of the network.
+        outputs: usize,
+    },
+}

@@ -1,0 +1,230 @@
+//! Update rules, as PyTorch writes them. g is the gradient (after clipping) plus λ w, λ the weight decay.
+//!
+//! SGD with momentum μ (μ = 0: gradient descent):
+//! b ← μ b + g, w ← w − η b, with b = 0 before the first step.
+//!
+//! Adam, at step t = 1, 2, …:
+//! m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
+//! w ← w − η/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + ε).
+
+use polariscope_diff::Real;
+use polariscope_graph::{Graph, Role};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::TrainError;
+
+/// Numbers updated by one task.
+const BLOCK: usize = 1 << 15;
+
+/// How a gradient changes the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum Optimiser {
+    /// Stochastic gradient descent; on the whole set, gradient descent.
+    Sgd {
+        /// μ, at least 0 and below 1.
+        #[serde(default)]
+        momentum: f64,
+        /// λ ≥ 0.
+        #[serde(default)]
+        weight_decay: f64,
+    },
+    /// Adam.
+    Adam {
+        /// β₁, at least 0 and below 1.
+        #[serde(default = "beta1")]
+        beta1: f64,
+        /// β₂, at least 0 and below 1.
+        #[serde(default = "beta2")]
+        beta2: f64,
+        /// ε > 0.
+        #[serde(default = "eps")]
+        eps: f64,
+        /// λ ≥ 0, added to the gradient (not decoupled).
+        #[serde(default)]
+        weight_decay: f64,
+    },
+}
+
+fn beta1() -> f64 {
+    0.9
+}
+
+fn beta2() -> f64 {
+    0.999
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+/// What an optimiser remembers, tensor by tensor in the order of the trainable parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments<T> {
+    /// b of SGD with momentum, m of Adam; empty without momentum.
+    pub first: Vec<Vec<T>>,
+    /// v of Adam; empty otherwise.
+    pub second: Vec<Vec<T>>,
+}
+
+impl<T: Real> Moments<T> {
+    /// Before the first step.
+    pub fn new(graph: &Graph, optimiser: Optimiser) -> Self {
+        let zeros = || {
+            let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
+            trainable.map(|p| vec![T::ZERO; p.len()]).collect()
+        };
+        match optimiser {
+            Optimiser::Sgd { momentum: 0.0, .. } => Moments { first: Vec::new(), second: Vec::new() },
+            Optimiser::Sgd { .. } => Moments { first: zeros(), second: Vec::new() },
+            Optimiser::Adam { .. } => Moments { first: zeros(), second: zeros() },
+        }
+    }
+}
+
+impl Optimiser {
+    /// SGD without momentum or decay.
+    pub const GRADIENT_DESCENT: Optimiser = Optimiser::Sgd { momentum: 0.0, weight_decay: 0.0 };
+
+    /// Adam with PyTorch's defaults.
+    pub const ADAM: Optimiser =
+        Optimiser::Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0 };
+
+    /// Checks the numbers.
+    pub fn check(&self) -> Result<(), TrainError> {
+        let fraction = |setting, value: f64| match (0.0..1.0).contains(&value) {
+            true => Ok(()),
+            false => Err(TrainError::Setting { setting, value, wanted: "at least 0 and below 1" }),
+        };
+        let decay = |value: f64| match value.is_finite() && value >= 0.0 {
+            true => Ok(()),
+            false => Err(TrainError::Setting {
+                setting: "weight decay",
+                value,
+                wanted: "a finite number of at least 0",
+            }),
+        };
+        match *self {
+            Optimiser::Sgd { momentum, weight_decay } => {
+                fraction("momentum", momentum)?;
+                decay(weight_decay)
+            }
+            Optimiser::Adam { beta1, beta2, eps, weight_decay } => {
+                fraction("beta1", beta1)?;
+                fraction("beta2", beta2)?;
+                if !(eps.is_finite() && eps > 0.0) {
+                    let wanted = "a finite number above 0";
+                    return Err(TrainError::Setting { setting: "eps", value: eps, wanted });
+                }
+                decay(weight_decay)
+            }
+        }
+    }
+
+    /// Moves trainable tensor `i` at step `t` (from 1) by its gradient times `clip`.
+    pub fn update<T: Real>(
+        &self,
+        (t, learning_rate): (u64, f64),
+        moments: &mut Moments<T>,
+        i: usize,
+        weights: &mut [T],
+        (gradient, clip): (&[T], f64),
+    ) {
+        let clip = T::from_f64(clip);
+        match *self {
+            Optimiser::Sgd { momentum, weight_decay } => {
+                let [mu, decay, rate] = [momentum, weight_decay, learning_rate].map(T::from_f64);
+                match moments.first.get_mut(i) {
+                    None => zip2(weights, gradient, |w, g| {
+                        *w -= rate * (g * clip + decay * *w);
+                    }),
+                    Some(b) => zip3(weights, b, gradient, |w, b, g| {
+                        *b = mu * *b + (g * clip + decay * *w);
+                        *w -= rate * *b;
+                    }),
+                }
+            }
+            Optimiser::Adam { beta1, beta2, eps, weight_decay } => {
+                let power = |beta: f64| 1.0 - beta.powi(t.min(i32::MAX as u64) as i32);
+                let rate = T::from_f64(learning_rate / power(beta1));
+                let root = T::from_f64(power(beta2).sqrt().recip());
+                let [b1, b2, c1, c2] = [beta1, beta2, 1.0 - beta1, 1.0 - beta2].map(T::from_f64);
+                let [eps, decay] = [eps, weight_decay].map(T::from_f64);
+                let (Some(m), Some(v)) = (moments.first.get_mut(i), moments.second.get_mut(i)) else {
+                    return;
+                };
+                zip4(weights, m, v, gradient, |w, m, v, g| {
+                    let g = g * clip + decay * *w;
+                    *m = b1 * *m + c1 * g;
+                    *v = b2 * *v + c2 * (g * g);
+                    *w -= rate * (*m / (v.sqrt() * root + eps));
+                });
+            }
+        }
+    }
+}
+
+// Elementwise, so a split into blocks changes nothing; small tensors stay on this thread.
+
+fn zip2<T: Real>(w: &mut [T], g: &[T], f: impl Fn(&mut T, T) + Sync) {
+    let each = |(w, g): (&mut [T], &[T])| w.iter_mut().zip(g).for_each(|(w, &g)| f(w, g));
+    if w.len() <= BLOCK {
+        return each((w, g));
+    }
+    w.par_chunks_mut(BLOCK).zip(g.par_chunks(BLOCK)).for_each(each);
+}
+
+fn zip3<T: Real>(w: &mut [T], a: &mut [T], g: &[T], f: impl Fn(&mut T, &mut T, T) + Sync) {
+    let each = |((w, a), g): ((&mut [T], &mut [T]), &[T])| {
+        w.iter_mut().zip(a).zip(g).for_each(|((w, a), &g)| f(w, a, g));
+    };
+    if w.len() <= BLOCK {
+        return each(((w, a), g));
+    }
+    let pairs = w.par_chunks_mut(BLOCK).zip(a.par_chunks_mut(BLOCK));
+    pairs.zip(g.par_chunks(BLOCK)).for_each(each);
+}
+
+fn zip4<T: Real>(
+    w: &mut [T],
+    a: &mut [T],
+    b: &mut [T],
+    g: &[T],
+    f: impl Fn(&mut T, &mut T, &mut T, T) + Sync,
+) {
+    let each = |(((w, a), b), g): (((&mut [T], &mut [T]), &mut [T]), &[T])| {
+        let all = w.iter_mut().zip(a).zip(b).zip(g);
+        all.for_each(|(((w, a), b), &g)| f(w, a, b, g));
+    };
+    if w.len() <= BLOCK {
+        return each((((w, a), b), g));
+    }
+    let pairs = w.par_chunks_mut(BLOCK).zip(a.par_chunks_mut(BLOCK));
+    pairs.zip(b.par_chunks_mut(BLOCK)).zip(g.par_chunks(BLOCK)).for_each(each);
+}
+
+/// The factor that brings a gradient of this norm down to `most`, as PyTorch's `clip_grad_norm_` has it.
+pub(crate) fn clip_factor(norm: f64, most: f64) -> f64 {
+    (most / (norm + 1e-6)).min(1.0)
+}
+
+/// Σ x² in f64, in an order that depends on the length alone.
+pub(crate) fn square_sum<T: Real>(x: &[T]) -> f64 {
+    let block = |x: &[T]| {
+        let mut lanes = [0.0_f64; 16];
+        let (chunks, rest) = x.as_chunks::<16>();
+        for chunk in chunks {
+            for (l, x) in lanes.iter_mut().zip(chunk) {
+                *l += x.to_f64() * x.to_f64();
+            }
+        }
+        let rest: f64 = rest.iter().map(|x| x.to_f64() * x.to_f64()).sum();
+        lanes.iter().sum::<f64>() + rest
+    };
+    if x.len() <= BLOCK {
+        return block(x);
+    }
+    let sums: Vec<f64> = x.par_chunks(BLOCK).map(block).collect();
+    sums.iter().sum()
+}

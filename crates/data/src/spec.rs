@@ -11,7 +11,7 @@ use crate::table::{COMMON, PARAMETERS, SOURCES, SourceEntry};
 use crate::transform::Transforms;
 
 /// Median of χ² with one degree of freedom: t² exceeds it half of the time.
-const CHI2_MEDIAN: f64 = 0.454_936_423_119_572_75;
+const CHI2_MEDIAN: f64 = 0.454_936_423_119_572_8;
 /// Numbers in the inputs of one generated split: 8 GB.
 const MAX_NUMBERS: usize = 1 << 31;
 /// CIFAR-10's animals: bird, cat, deer, dog, frog, horse.

@@ -11,11 +11,18 @@ pub fn multiplications(graph: &Graph) -> usize {
         Shape::Tokens { count, .. } => count,
     };
     let nodes = graph.nodes.iter().map(|node| match node.op {
-        Op::Dense { weight, .. } | Op::Conv { weight, .. } => graph.param(weight).len() * positions(node.shape),
+        Op::Dense { weight, .. } | Op::Conv { weight, .. } => {
+            graph.param(weight).len() * positions(node.shape)
+        }
         Op::Local { weight, .. } => graph.param(weight).len(),
-        Op::Attention { in_weight, out_weight, .. } => {
+        Op::Attention {
+            in_weight,
+            out_weight,
+            ..
+        } => {
             let count = positions(node.shape);
-            (graph.param(in_weight).len() + graph.param(out_weight).len()) * count + 2 * count * node.shape.len()
+            (graph.param(in_weight).len() + graph.param(out_weight).len()) * count
+                + 2 * count * node.shape.len()
         }
         _ => 0,
     });

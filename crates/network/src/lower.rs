@@ -78,15 +78,32 @@ pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
     let output = values[values.len() - 1];
     let outputs = graph.output().len();
     let output = lowering.t.reshape(output, &[batch, outputs]);
-    let Lowering { t: trace, params, statistics, masks, .. } = lowering;
-    Lowered { trace, x, params, output, statistics, masks }
+    let Lowering {
+        t: trace,
+        params,
+        statistics,
+        masks,
+        ..
+    } = lowering;
+    Lowered {
+        trace,
+        x,
+        params,
+        output,
+        statistics,
+        masks,
+    }
 }
 
 fn dims(batch: usize, shape: Shape) -> Vec<usize> {
     match shape {
         Shape::Vector { features } => vec![batch, features],
         Shape::Signal { channels, length } => vec![batch, channels, 1, length],
-        Shape::Image { channels, height, width } => vec![batch, channels, height, width],
+        Shape::Image {
+            channels,
+            height,
+            width,
+        } => vec![batch, channels, height, width],
         Shape::Tokens { count, width } => vec![batch, count, width],
     }
 }
@@ -120,7 +137,9 @@ struct Lowering<'a> {
 impl Lowering<'_> {
     fn node(&mut self, node: &Node, input: Id, inputs: &[Id]) -> Id {
         let shape = dims(self.batch, node.shape);
-        let Some(&x) = inputs.first() else { return input };
+        let Some(&x) = inputs.first() else {
+            return input;
+        };
         match node.op {
             Op::Input => input,
             Op::Dense { weight, scale } => {
@@ -128,13 +147,22 @@ impl Lowering<'_> {
                 let y = self.t.reshape(y, &shape);
                 self.t.scale(y, scale)
             }
-            Op::Conv { weight, scale, window, groups } => {
+            Op::Conv {
+                weight,
+                scale,
+                window,
+                groups,
+            } => {
                 let (x, window) = self.window(x, window);
                 let w = self.kernel(weight);
                 let y = self.t.conv(x, w, Conv { window, groups });
                 self.t.scale(y, scale)
             }
-            Op::Local { weight, scale, window } => {
+            Op::Local {
+                weight,
+                scale,
+                window,
+            } => {
                 let (x, window) = self.window(x, window);
                 let y = self.local(x, weight, window, &shape);
                 self.t.scale(y, scale)
@@ -173,17 +201,32 @@ impl Lowering<'_> {
                 self.t.scale(y, 1.0 / taps as f64)
             }
             Op::GlobalAvgPool => {
-                let axes: &[usize] = if self.t.shape(x).len() == 4 { &[2, 3] } else { &[1] };
+                let axes: &[usize] = if self.t.shape(x).len() == 4 {
+                    &[2, 3]
+                } else {
+                    &[1]
+                };
                 let y = self.mean(x, axes);
                 self.t.reshape(y, &shape)
             }
             Op::Flatten => self.t.reshape(x, &shape),
             Op::Add => inputs[1..].iter().fold(x, |sum, &y| self.t.add(sum, y)),
             Op::Concat => {
-                let axis = if matches!(node.shape, Shape::Tokens { .. }) { 2 } else { 1 };
+                let axis = if matches!(node.shape, Shape::Tokens { .. }) {
+                    2
+                } else {
+                    1
+                };
                 self.t.concat(inputs, axis)
             }
-            Op::BatchNorm { weight, bias, running_mean, running_var, eps, momentum } => match self.mode {
+            Op::BatchNorm {
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                eps,
+                momentum,
+            } => match self.mode {
                 Mode::Evaluate => {
                     // x·s + (β − μ s) with s = γ/√(σ² + ε)
                     let variance = self.channels(running_var, &shape);
@@ -204,12 +247,21 @@ impl Lowering<'_> {
                         _ => &[0],
                     };
                     let (centred, mean, variance) = self.moments(x, axes);
-                    let (gamma, beta) = (self.channels(weight, &shape), self.channels(bias, &shape));
+                    let (gamma, beta) =
+                        (self.channels(weight, &shape), self.channels(bias, &shape));
                     let y = self.normalise(centred, variance, eps);
                     let count = shape.iter().product::<usize>() / self.graph.param(weight).len();
                     // The running variance follows the unbiased estimate, as PyTorch's does.
-                    let unbiased = self.t.scale(variance, count as f64 / (count.max(2) - 1) as f64);
-                    self.statistics.push(BatchStatistics { mean, variance: unbiased, running_mean, running_var, momentum });
+                    let unbiased = self
+                        .t
+                        .scale(variance, count as f64 / (count.max(2) - 1) as f64);
+                    self.statistics.push(BatchStatistics {
+                        mean,
+                        variance: unbiased,
+                        running_mean,
+                        running_var,
+                        momentum,
+                    });
                     self.affine(y, gamma, beta)
                 }
             },
@@ -220,7 +272,12 @@ impl Lowering<'_> {
                 let (gamma, beta) = (self.elements(weight, &shape), self.elements(bias, &shape));
                 self.affine(y, gamma, beta)
             }
-            Op::GroupNorm { groups, weight, bias, eps } => {
+            Op::GroupNorm {
+                groups,
+                weight,
+                bias,
+                eps,
+            } => {
                 let inner = shape[1..].iter().product::<usize>() / groups;
                 let grouped = self.t.reshape(x, &[self.batch, groups, inner]);
                 let (centred, _, variance) = self.moments(grouped, &[2]);
@@ -242,7 +299,9 @@ impl Lowering<'_> {
                 self.t.permute(flat, &[0, 2, 1])
             }
             Op::ClassToken { token } => {
-                let token = self.t.expand(self.params[token.0], &[self.batch, 1, shape[2]]);
+                let token = self
+                    .t
+                    .expand(self.params[token.0], &[self.batch, 1, shape[2]]);
                 self.t.concat(&[token, x], 1)
             }
             Op::Position { embedding } => {
@@ -253,7 +312,15 @@ impl Lowering<'_> {
                 let token = self.t.slice(x, 1, index, 1);
                 self.t.reshape(token, &shape)
             }
-            Op::Attention { heads, in_weight, in_bias, out_weight, out_bias, scale, bias_scale } => {
+            Op::Attention {
+                heads,
+                in_weight,
+                in_bias,
+                out_weight,
+                out_bias,
+                scale,
+                bias_scale,
+            } => {
                 let (n, count, width) = (self.batch, shape[1], shape[2]);
                 let qkv = self.projection(x, in_weight, in_bias, scale, bias_scale);
                 let qkv = self.t.reshape(qkv, &[n, count, 3, heads, width / heads]);
@@ -285,7 +352,14 @@ impl Lowering<'_> {
     }
 
     /// scale·W x + bias_scale·b on every token.
-    fn projection(&mut self, x: Id, weight: ParamId, bias: Option<ParamId>, scale: f64, bias_scale: f64) -> Id {
+    fn projection(
+        &mut self,
+        x: Id,
+        weight: ParamId,
+        bias: Option<ParamId>,
+        scale: f64,
+        bias_scale: f64,
+    ) -> Id {
         let y = self.dense(x, weight);
         let y = self.t.scale(y, scale);
         let features = self.graph.param(weight).shape[0];
@@ -325,12 +399,39 @@ impl Lowering<'_> {
         let amounts = [0, 1].map(|axis| {
             let extent = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
             // A signal has one row and its kernel one tap there: nothing to pad.
-            if s[2 + axis] == 1 && extent == 1 { (0, 0) } else { window.padding.amounts(s[2 + axis], extent, window.stride[axis]) }
+            if s[2 + axis] == 1 && extent == 1 {
+                (0, 0)
+            } else {
+                window
+                    .padding
+                    .amounts(s[2 + axis], extent, window.stride[axis])
+            }
         });
-        let graph::Window { kernel, stride, dilation, padding } = window;
+        let graph::Window {
+            kernel,
+            stride,
+            dilation,
+            padding,
+        } = window;
         match padding {
-            Padding::Circular => (self.t.wrap(x, amounts), Window { kernel, stride, dilation, pad: [(0, 0); 2] }),
-            _ => (x, Window { kernel, stride, dilation, pad: amounts }),
+            Padding::Circular => (
+                self.t.wrap(x, amounts),
+                Window {
+                    kernel,
+                    stride,
+                    dilation,
+                    pad: [(0, 0); 2],
+                },
+            ),
+            _ => (
+                x,
+                Window {
+                    kernel,
+                    stride,
+                    dilation,
+                    pad: amounts,
+                },
+            ),
         }
     }
 
@@ -350,7 +451,9 @@ impl Lowering<'_> {
         let n = self.graph.param(param).len();
         let wide: Vec<usize> = match shape.len() {
             3 => vec![1, 1, n],
-            _ => std::iter::once(1).chain(shape[1..].iter().copied()).collect(),
+            _ => std::iter::once(1)
+                .chain(shape[1..].iter().copied())
+                .collect(),
         };
         self.t.reshape(self.params[param.0], &wide)
     }

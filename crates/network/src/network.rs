@@ -48,11 +48,18 @@ struct Plan<T> {
 impl<T: Number> Plan<T> {
     /// Runs once in a workspace of the pool; `read` sees the outputs.
     fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&dyn Fn(usize) -> Vec<T>) -> R) -> R {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let mut workspace = idle.unwrap_or_else(|| Workspace::new(&self.program));
         self.program.run(leaves, &mut workspace);
         let result = read(&|i| self.program.output(i, leaves, &workspace).to_vec());
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(workspace);
         result
     }
 }
@@ -77,7 +84,10 @@ pub struct Network<T> {
 impl<T: Number> Network<T> {
     /// A network without weights.
     pub fn new(graph: Graph) -> Self {
-        Network { graph, plans: Mutex::default() }
+        Network {
+            graph,
+            plans: Mutex::default(),
+        }
     }
 
     /// The architecture.
@@ -91,7 +101,12 @@ impl<T: Number> Network<T> {
     }
 
     /// ∇ₓ of a scalar of each sample: N × sample.
-    pub fn input_gradient(&self, weights: &Weights<T>, x: &[T], scalar: Scalar) -> Result<Vec<T>, NetworkError> {
+    pub fn input_gradient(
+        &self,
+        weights: &Weights<T>,
+        x: &[T],
+        scalar: Scalar,
+    ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
         self.by_sample(Query::InputGradient(scalar), weights, None, x, None)
     }
@@ -105,21 +120,42 @@ impl<T: Number> Network<T> {
         scalar: Scalar,
     ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
-        self.by_sample(Query::InputGradientTangent(scalar), weights, Some(v), x, None)
+        self.by_sample(
+            Query::InputGradientTangent(scalar),
+            weights,
+            Some(v),
+            x,
+            None,
+        )
     }
 
     /// J v: the change of the outputs along v in the parameters, N × outputs.
-    pub fn parameter_jvp(&self, weights: &Weights<T>, v: &Weights<T>, x: &[T]) -> Result<Vec<T>, NetworkError> {
+    pub fn parameter_jvp(
+        &self,
+        weights: &Weights<T>,
+        v: &Weights<T>,
+        x: &[T],
+    ) -> Result<Vec<T>, NetworkError> {
         self.by_sample(Query::ParameterJvp, weights, Some(v), x, None)
     }
 
     /// Jᵀ u: Σ over samples and outputs of u ∇_θ f, with u N × outputs. Buffers get zero.
-    pub fn parameter_vjp(&self, weights: &Weights<T>, x: &[T], u: &[T]) -> Result<Weights<T>, NetworkError> {
+    pub fn parameter_vjp(
+        &self,
+        weights: &Weights<T>,
+        x: &[T],
+        u: &[T],
+    ) -> Result<Weights<T>, NetworkError> {
         self.summed(Query::ParameterVjp, weights, None, x, u)
     }
 
     /// J Jᵀ u: the neural tangent kernel applied to u, N × outputs.
-    pub fn ntk_product(&self, weights: &Weights<T>, x: &[T], u: &[T]) -> Result<Vec<T>, NetworkError> {
+    pub fn ntk_product(
+        &self,
+        weights: &Weights<T>,
+        x: &[T],
+        u: &[T],
+    ) -> Result<Vec<T>, NetworkError> {
         let gradient = self.parameter_vjp(weights, x, u)?;
         self.parameter_jvp(weights, &gradient, x)
     }
@@ -148,7 +184,12 @@ impl<T: Number> Network<T> {
     }
 
     /// ∇_θ of a scalar for each sample: rows of the Jacobian, trainable parameters in order.
-    pub fn sample_gradients(&self, weights: &Weights<T>, x: &[T], scalar: Scalar) -> Result<Vec<Vec<T>>, NetworkError> {
+    pub fn sample_gradients(
+        &self,
+        weights: &Weights<T>,
+        x: &[T],
+        scalar: Scalar,
+    ) -> Result<Vec<Vec<T>>, NetworkError> {
         self.check_scalar(scalar)?;
         let outputs = self.graph.output().len();
         let mut u = vec![T::ZERO; outputs];
@@ -168,7 +209,9 @@ impl<T: Number> Network<T> {
     /// Indices of the trainable parameters.
     fn trainable(&self) -> impl Iterator<Item = usize> + '_ {
         let params = self.graph.params.iter().enumerate();
-        params.filter(|(_, p)| p.role == Role::Trainable).map(|(i, _)| i)
+        params
+            .filter(|(_, p)| p.role == Role::Trainable)
+            .map(|(i, _)| i)
     }
 
     fn check_scalar(&self, scalar: Scalar) -> Result<(), NetworkError> {
@@ -183,22 +226,34 @@ impl<T: Number> Network<T> {
     fn samples(&self, x: &[T]) -> Result<usize, NetworkError> {
         let sample = self.graph.input().len();
         if x.is_empty() || !x.len().is_multiple_of(sample) {
-            return Err(NetworkError::Input { length: x.len(), shape: self.graph.input() });
+            return Err(NetworkError::Input {
+                length: x.len(),
+                shape: self.graph.input(),
+            });
         }
         Ok(x.len() / sample)
     }
 
     fn check(&self, weights: &Weights<T>) -> Result<(), NetworkError> {
         let fits = weights.values.len() == self.graph.params.len()
-            && weights.values.iter().zip(&self.graph.params).all(|(v, p)| v.len() == p.len());
-        fits.then_some(()).ok_or(NetworkError::Weights { network: self.graph.name.clone() })
+            && weights
+                .values
+                .iter()
+                .zip(&self.graph.params)
+                .all(|(v, p)| v.len() == p.len());
+        fits.then_some(()).ok_or(NetworkError::Weights {
+            network: self.graph.name.clone(),
+        })
     }
 
     fn plan(&self, query: Query, batch: usize) -> Arc<Plan<T>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let program = compile(&self.graph, query, batch);
-            Arc::new(Plan { program, idle: Mutex::default() })
+            Arc::new(Plan {
+                program,
+                idle: Mutex::default(),
+            })
         };
         plans.entry((query, batch)).or_insert_with(make).clone()
     }
@@ -211,9 +266,17 @@ impl<T: Number> Network<T> {
         x: &'a [T],
         u: Option<&'a [T]>,
     ) -> Vec<&'a [T]> {
-        let tangent = v.map(|v| self.trainable().map(|i| v.values[i].as_slice()).collect::<Vec<_>>());
+        let tangent = v.map(|v| {
+            self.trainable()
+                .map(|i| v.values[i].as_slice())
+                .collect::<Vec<_>>()
+        });
         let weights = weights.values.iter().map(Vec::as_slice);
-        std::iter::once(x).chain(weights).chain(tangent.into_iter().flatten()).chain(u).collect()
+        std::iter::once(x)
+            .chain(weights)
+            .chain(tangent.into_iter().flatten())
+            .chain(u)
+            .collect()
     }
 
     /// A query whose answer is a row for each sample.
@@ -235,12 +298,16 @@ impl<T: Number> Network<T> {
         };
         let task = samples_a_task(&self.graph);
         let mut result = vec![T::ZERO; n * row];
-        let parts = result.par_chunks_mut(task * row).zip(x.par_chunks(task * sample)).enumerate();
+        let parts = result
+            .par_chunks_mut(task * row)
+            .zip(x.par_chunks(task * sample))
+            .enumerate();
         parts.for_each(|(i, (out, x))| {
             let batch = x.len() / sample;
             let u = u.map(|u| &u[i * task * outputs..][..batch * outputs]);
             let leaves = self.leaves(weights, v, x, u);
-            self.plan(query, batch).run(&leaves, |output| out.copy_from_slice(&output(0)));
+            self.plan(query, batch)
+                .run(&leaves, |output| out.copy_from_slice(&output(0)));
         });
         Ok(result)
     }
@@ -259,7 +326,11 @@ impl<T: Number> Network<T> {
         v.map_or(Ok(()), |v| self.check(v))?;
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
         if u.len() != n * outputs {
-            return Err(NetworkError::Cotangent { length: u.len(), samples: n, outputs });
+            return Err(NetworkError::Cotangent {
+                length: u.len(),
+                samples: n,
+                outputs,
+            });
         }
         // At most 8 parts are alive together: each is as large as the weights.
         let task = samples_a_task(&self.graph).max(n.div_ceil(8));
@@ -269,13 +340,17 @@ impl<T: Number> Network<T> {
             .map(|(x, u)| {
                 let leaves = self.leaves(weights, v, x, Some(u));
                 let count = self.trainable().count();
-                self.plan(query, x.len() / sample).run(&leaves, |output| (0..count).map(output).collect())
+                self.plan(query, x.len() / sample)
+                    .run(&leaves, |output| (0..count).map(output).collect())
             })
             .collect();
         let mut total = Weights::zeros(&self.graph);
         for part in parts {
             for (i, values) in self.trainable().zip(part) {
-                total.values[i].iter_mut().zip(values).for_each(|(t, v)| *t += v);
+                total.values[i]
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(t, v)| *t += v);
             }
         }
         Ok(total)
@@ -284,7 +359,13 @@ impl<T: Number> Network<T> {
 
 /// The plan of a query for a batch.
 fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
-    let Lowered { trace: mut t, x, params, output, .. } = lower(graph, batch, Mode::Evaluate);
+    let Lowered {
+        trace: mut t,
+        x,
+        params,
+        output,
+        ..
+    } = lower(graph, batch, Mode::Evaluate);
     let outputs = graph.output().len();
     let trainable: Vec<Id> = params
         .iter()

@@ -54,7 +54,9 @@ pub enum TrainError {
         sample: usize,
     },
     /// A class that the network has no output for.
-    #[error("sample {row} of the {part} set has class {class}; {outputs} output(s) tell classes 0 to {last} apart")]
+    #[error(
+        "sample {row} of the {part} set has class {class}; {outputs} output(s) tell classes 0 to {last} apart"
+    )]
     Class {
         /// `training` or `test`.
         part: &'static str,
@@ -68,7 +70,9 @@ pub enum TrainError {
         last: usize,
     },
     /// Targets of another width than the output.
-    #[error("the {part} set has {width} target(s) a sample, the network {outputs} output(s); make them equal")]
+    #[error(
+        "the {part} set has {width} target(s) a sample, the network {outputs} output(s); make them equal"
+    )]
     TargetWidth {
         /// `training` or `test`.
         part: &'static str,

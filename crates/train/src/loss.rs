@@ -62,14 +62,21 @@ impl Loss {
             Loss::SoftHinge { beta, .. } if !(beta.is_finite() && beta > 0.0) => {
                 ("soft-hinge beta", beta, false, "a finite number above 0")
             }
-            Loss::Hinge { margin, .. } | Loss::SoftHinge { margin, .. } => {
-                ("hinge margin", margin, margin.is_finite(), "a finite number")
-            }
+            Loss::Hinge { margin, .. } | Loss::SoftHinge { margin, .. } => (
+                "hinge margin",
+                margin,
+                margin.is_finite(),
+                "a finite number",
+            ),
             Loss::Sse | Loss::Mse | Loss::CrossEntropy => ("", 0.0, true, ""),
         };
         match right {
             true => Ok(()),
-            false => Err(TrainError::Setting { setting, value, wanted }),
+            false => Err(TrainError::Setting {
+                setting,
+                value,
+                wanted,
+            }),
         }
     }
 
@@ -162,7 +169,12 @@ impl FromStr for Loss {
     /// A name of [`Loss::NAMES`]; `hinge:power,margin` (1 and 1 when left out), `soft-hinge:beta,margin` (20 and 1).
     fn from_str(text: &str) -> Result<Self, TrainError> {
         let wrong = |problem: String| TrainError::Loss {
-            text: text.chars().take(60).collect::<String>().escape_debug().to_string(),
+            text: text
+                .chars()
+                .take(60)
+                .collect::<String>()
+                .escape_debug()
+                .to_string(),
             problem,
         };
         let (name, list) = text.split_once(':').unwrap_or((text, ""));

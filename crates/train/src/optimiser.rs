@@ -19,7 +19,12 @@ const BLOCK: usize = 1 << 15;
 
 /// How a gradient changes the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
 pub enum Optimiser {
     /// Stochastic gradient descent; on the whole set, gradient descent.
     Sgd {
@@ -76,26 +81,46 @@ impl<T: Real> Moments<T> {
             trainable.map(|p| vec![T::ZERO; p.len()]).collect()
         };
         match optimiser {
-            Optimiser::Sgd { momentum: 0.0, .. } => Moments { first: Vec::new(), second: Vec::new() },
-            Optimiser::Sgd { .. } => Moments { first: zeros(), second: Vec::new() },
-            Optimiser::Adam { .. } => Moments { first: zeros(), second: zeros() },
+            Optimiser::Sgd { momentum: 0.0, .. } => Moments {
+                first: Vec::new(),
+                second: Vec::new(),
+            },
+            Optimiser::Sgd { .. } => Moments {
+                first: zeros(),
+                second: Vec::new(),
+            },
+            Optimiser::Adam { .. } => Moments {
+                first: zeros(),
+                second: zeros(),
+            },
         }
     }
 }
 
 impl Optimiser {
     /// SGD without momentum or decay.
-    pub const GRADIENT_DESCENT: Optimiser = Optimiser::Sgd { momentum: 0.0, weight_decay: 0.0 };
+    pub const GRADIENT_DESCENT: Optimiser = Optimiser::Sgd {
+        momentum: 0.0,
+        weight_decay: 0.0,
+    };
 
     /// Adam with PyTorch's defaults.
-    pub const ADAM: Optimiser =
-        Optimiser::Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0 };
+    pub const ADAM: Optimiser = Optimiser::Adam {
+        beta1: 0.9,
+        beta2: 0.999,
+        eps: 1e-8,
+        weight_decay: 0.0,
+    };
 
     /// Checks the numbers.
     pub fn check(&self) -> Result<(), TrainError> {
         let fraction = |setting, value: f64| match (0.0..1.0).contains(&value) {
             true => Ok(()),
-            false => Err(TrainError::Setting { setting, value, wanted: "at least 0 and below 1" }),
+            false => Err(TrainError::Setting {
+                setting,
+                value,
+                wanted: "at least 0 and below 1",
+            }),
         };
         let decay = |value: f64| match value.is_finite() && value >= 0.0 {
             true => Ok(()),
@@ -106,16 +131,28 @@ impl Optimiser {
             }),
         };
         match *self {
-            Optimiser::Sgd { momentum, weight_decay } => {
+            Optimiser::Sgd {
+                momentum,
+                weight_decay,
+            } => {
                 fraction("momentum", momentum)?;
                 decay(weight_decay)
             }
-            Optimiser::Adam { beta1, beta2, eps, weight_decay } => {
+            Optimiser::Adam {
+                beta1,
+                beta2,
+                eps,
+                weight_decay,
+            } => {
                 fraction("beta1", beta1)?;
                 fraction("beta2", beta2)?;
                 if !(eps.is_finite() && eps > 0.0) {
                     let wanted = "a finite number above 0";
-                    return Err(TrainError::Setting { setting: "eps", value: eps, wanted });
+                    return Err(TrainError::Setting {
+                        setting: "eps",
+                        value: eps,
+                        wanted,
+                    });
                 }
                 decay(weight_decay)
             }
@@ -133,7 +170,10 @@ impl Optimiser {
     ) {
         let clip = T::from_f64(clip);
         match *self {
-            Optimiser::Sgd { momentum, weight_decay } => {
+            Optimiser::Sgd {
+                momentum,
+                weight_decay,
+            } => {
                 let [mu, decay, rate] = [momentum, weight_decay, learning_rate].map(T::from_f64);
                 match moments.first.get_mut(i) {
                     None => zip2(weights, gradient, |w, g| {
@@ -145,13 +185,19 @@ impl Optimiser {
                     }),
                 }
             }
-            Optimiser::Adam { beta1, beta2, eps, weight_decay } => {
+            Optimiser::Adam {
+                beta1,
+                beta2,
+                eps,
+                weight_decay,
+            } => {
                 let power = |beta: f64| 1.0 - beta.powi(t.min(i32::MAX as u64) as i32);
                 let rate = T::from_f64(learning_rate / power(beta1));
                 let root = T::from_f64(power(beta2).sqrt().recip());
                 let [b1, b2, c1, c2] = [beta1, beta2, 1.0 - beta1, 1.0 - beta2].map(T::from_f64);
                 let [eps, decay] = [eps, weight_decay].map(T::from_f64);
-                let (Some(m), Some(v)) = (moments.first.get_mut(i), moments.second.get_mut(i)) else {
+                let (Some(m), Some(v)) = (moments.first.get_mut(i), moments.second.get_mut(i))
+                else {
                     return;
                 };
                 zip4(weights, m, v, gradient, |w, m, v, g| {
@@ -172,12 +218,17 @@ fn zip2<T: Real>(w: &mut [T], g: &[T], f: impl Fn(&mut T, T) + Sync) {
     if w.len() <= BLOCK {
         return each((w, g));
     }
-    w.par_chunks_mut(BLOCK).zip(g.par_chunks(BLOCK)).for_each(each);
+    w.par_chunks_mut(BLOCK)
+        .zip(g.par_chunks(BLOCK))
+        .for_each(each);
 }
 
 fn zip3<T: Real>(w: &mut [T], a: &mut [T], g: &[T], f: impl Fn(&mut T, &mut T, T) + Sync) {
     let each = |((w, a), g): ((&mut [T], &mut [T]), &[T])| {
-        w.iter_mut().zip(a).zip(g).for_each(|((w, a), &g)| f(w, a, g));
+        w.iter_mut()
+            .zip(a)
+            .zip(g)
+            .for_each(|((w, a), &g)| f(w, a, g));
     };
     if w.len() <= BLOCK {
         return each(((w, a), g));
@@ -201,7 +252,10 @@ fn zip4<T: Real>(
         return each((((w, a), b), g));
     }
     let pairs = w.par_chunks_mut(BLOCK).zip(a.par_chunks_mut(BLOCK));
-    pairs.zip(b.par_chunks_mut(BLOCK)).zip(g.par_chunks(BLOCK)).for_each(each);
+    pairs
+        .zip(b.par_chunks_mut(BLOCK))
+        .zip(g.par_chunks(BLOCK))
+        .for_each(each);
 }
 
 /// The factor that brings a gradient of this norm down to `most`, as PyTorch's `clip_grad_norm_` has it.

@@ -100,7 +100,7 @@ pub fn encode<T: Element>(shape: &[usize], data: &[T]) -> Vec<u8> {
         "{{'descr': '{}', 'fortran_order': False, 'shape': ({dims}), }}",
         T::DESCR
     );
-    while (MAGIC.len() + 4 + header.len() + 1) % 64 != 0 {
+    while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

@@ -9,8 +9,8 @@
 use rayon::prelude::*;
 
 use super::Number;
-use super::image::{self, Product};
 use super::gemm::{Into, Left, Packing, Right, RowMajor, Sink, Strided, gemm};
+use super::image::{self, Product};
 use super::simd::{Kernels, MAX_NR};
 use crate::trace::{Conv, Window};
 
@@ -61,8 +61,22 @@ impl Sizes {
 
     /// F as a product over windows.
     pub fn product(&self) -> Product {
-        let Sizes { conv, c, h, w, o, oh, ow, .. } = *self;
-        Product { window: conv.window, groups: conv.groups, from: (c, h, w), to: (o, oh, ow) }
+        let Sizes {
+            conv,
+            c,
+            h,
+            w,
+            o,
+            oh,
+            ow,
+            ..
+        } = *self;
+        Product {
+            window: conv.window,
+            groups: conv.groups,
+            from: (c, h, w),
+            to: (o, oh, ow),
+        }
     }
 
     fn positions(&self) -> usize {
@@ -323,9 +337,19 @@ impl<T: Number> Sink<T> for Samples<'_, T> {
 /// y = F(x, w).
 pub fn forward<T: Number>(s: &Sizes, x: &[T], w: &[T], y: &mut [T]) {
     let (_, og, q) = s.group();
-    let left = |g: usize| Strided { data: &w[g * og * q..(g + 1) * og * q], row: q, col: 1 };
+    let left = |g: usize| Strided {
+        data: &w[g * og * q..(g + 1) * og * q],
+        row: q,
+        col: 1,
+    };
     let (inputs, outputs) = (s.c * s.h * s.w, s.o * s.positions());
-    split(s.n, s.samples_a_task(), (y, outputs), (x, inputs), |(y, x)| correlate(&s.product(), x, y, left));
+    split(
+        s.n,
+        s.samples_a_task(),
+        (y, outputs),
+        (x, inputs),
+        |(y, x)| correlate(&s.product(), x, y, left),
+    );
 }
 
 /// Runs `part` on groups of samples of an output and an input, in parallel when there are several.
@@ -357,9 +381,32 @@ fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: imp
         let k = c / groups * p.window.kernel[0] * p.window.kernel[1];
         let columns = y.len() / o;
         for g in 0..groups {
-            let patches = Patches { x, first: g * c / groups, channels: c, h, w, oh, ow, window: p.window };
-            let mut sink = Samples { y: &mut *y, first: g * o / groups, channels: o, positions: oh * ow };
-            gemm(o / groups, columns, k, &left(g), &patches, &mut sink, Into::Replace, packing);
+            let patches = Patches {
+                x,
+                first: g * c / groups,
+                channels: c,
+                h,
+                w,
+                oh,
+                ow,
+                window: p.window,
+            };
+            let mut sink = Samples {
+                y: &mut *y,
+                first: g * o / groups,
+                channels: o,
+                positions: oh * ow,
+            };
+            gemm(
+                o / groups,
+                columns,
+                k,
+                &left(g),
+                &patches,
+                &mut sink,
+                Into::Replace,
+                packing,
+            );
         }
     });
 }
@@ -371,10 +418,23 @@ pub fn input<T: Number>(s: &Sizes, dy: &[T], w: &[T], dx: &mut [T]) {
     match mirrored(s) {
         Some(window) => {
             let (cg, og, q) = s.group();
-            let left = |g: usize| Flipped { w: &w[g * og * q..(g + 1) * og * q], channels: cg, taps: q / cg };
-            let Product { groups, from, to, .. } = s.product();
-            let transposed = Product { window, groups, from: to, to: from };
-            split(s.n, task, (dx, inputs), (dy, outputs), |(dx, dy)| correlate(&transposed, dy, dx, left));
+            let left = |g: usize| Flipped {
+                w: &w[g * og * q..(g + 1) * og * q],
+                channels: cg,
+                taps: q / cg,
+            };
+            let Product {
+                groups, from, to, ..
+            } = s.product();
+            let transposed = Product {
+                window,
+                groups,
+                from: to,
+                to: from,
+            };
+            split(s.n, task, (dx, inputs), (dy, outputs), |(dx, dy)| {
+                correlate(&transposed, dy, dx, left)
+            });
         }
         None => split(s.n, 1, (dx, inputs), (dy, outputs), |(dx, dy)| {
             scatter(s, dy, w, dx)
@@ -393,7 +453,10 @@ fn mirrored(s: &Sizes) -> Option<Window> {
         let (before, after) = window.pad[axis];
         Some((reach.checked_sub(before)?, reach.checked_sub(after)?))
     };
-    Some(Window { pad: [pad(0)?, pad(1)?], ..window })
+    Some(Window {
+        pad: [pad(0)?, pad(1)?],
+        ..window
+    })
 }
 
 /// dx of one sample at any stride: wᵀ dy, added back to the pixels that the taps saw.

@@ -165,7 +165,9 @@ pub fn gemm<T: Real + HasKernels>(
     // Equal blocks of k, so that none is short.
     let kc_max = k.div_ceil(k.div_ceil(KC).max(1)).max(1);
     let nc_max = NC / nr * nr;
-    packing.a.resize(packing.a.len().max(kc_max * MAX_MR), T::ZERO);
+    packing
+        .a
+        .resize(packing.a.len().max(kc_max * MAX_MR), T::ZERO);
     packing
         .b
         .resize(kc_max * nc_max.min(n.next_multiple_of(nr)), T::ZERO);

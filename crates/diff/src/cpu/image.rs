@@ -28,7 +28,14 @@ impl Layout {
         let [(top, bottom), (left, right)] = window.pad;
         let phase = (w + left + right).div_ceil(window.stride[1]);
         let row = phase * window.stride[1];
-        Layout { window, h, w, phase, row, plane: (h + top + bottom) * row }
+        Layout {
+            window,
+            h,
+            w,
+            phase,
+            row,
+            plane: (h + top + bottom) * row,
+        }
     }
 
     /// Numbers of a sample with `channels` planes.
@@ -39,7 +46,10 @@ impl Layout {
     /// Copies planes with their border; `out` holds zeros where the border is.
     fn copy<T: Number>(&self, x: &[T], out: &mut [T]) {
         let ([(top, _), (left, _)], step) = (self.window.pad, self.window.stride[1]);
-        for (x, out) in x.chunks_exact(self.h * self.w).zip(out.chunks_exact_mut(self.plane)) {
+        for (x, out) in x
+            .chunks_exact(self.h * self.w)
+            .zip(out.chunks_exact_mut(self.plane))
+        {
             let rows = out.chunks_exact_mut(self.row).skip(top);
             for (x, out) in x.chunks_exact(self.w).zip(rows) {
                 if step == 1 {
@@ -59,8 +69,12 @@ impl Layout {
         let ([kh, kw], [dh, dw]) = (self.window.kernel, self.window.dilation);
         let step = self.window.stride[1];
         let taps = (0..kh).flat_map(|th| (0..kw).map(move |tw| (th * dh, tw * dw)));
-        let taps: Vec<usize> = taps.map(|(i, j)| i * self.row + j % step * self.phase + j / step).collect();
-        (0..channels).flat_map(|c| taps.iter().map(move |t| c * self.plane + t)).collect()
+        let taps: Vec<usize> = taps
+            .map(|(i, j)| i * self.row + j % step * self.phase + j / step)
+            .collect();
+        (0..channels)
+            .flat_map(|c| taps.iter().map(move |t| c * self.plane + t))
+            .collect()
     }
 
     /// Where the window at output (oh, ow) starts.
@@ -93,7 +107,13 @@ pub struct Product {
 }
 
 /// y = left · patches of x, sample by sample; `left(g)` is the factor of group g.
-pub fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: impl Fn(usize) -> L, packing: &mut Packing<T>) {
+pub fn correlate<T: Number, L: Left<T>>(
+    p: &Product,
+    x: &[T],
+    y: &mut [T],
+    left: impl Fn(usize) -> L,
+    packing: &mut Packing<T>,
+) {
     let kernels = T::kernels();
     let ((c, h, w), (o, oh, ow)) = (p.from, p.to);
     let (cg, og) = (c / p.groups, o / p.groups);
@@ -102,7 +122,11 @@ pub fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left:
     let (k, reach) = (offsets.len(), offsets.last().copied().unwrap_or(0));
     let Packing { a, image, .. } = packing;
     a.resize(o * k, T::ZERO);
-    let panels = || (0..og).step_by(kernels.mr).map(|i| (i, kernels.mr.min(og - i)));
+    let panels = || {
+        (0..og)
+            .step_by(kernels.mr)
+            .map(|i| (i, kernels.mr.min(og - i)))
+    };
     for g in 0..p.groups {
         let factor = left(g);
         for (i, rows) in panels() {
@@ -111,18 +135,34 @@ pub fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left:
     }
     let starts = (0..oh).flat_map(|i| (0..ow).step_by(kernels.lanes).map(move |j| (i, j)));
     let lanes: Vec<Lane> = starts
-        .map(|(i, j)| Lane { at: layout.at(i, j), to: i * ow + j, valid: kernels.lanes.min(ow - j) })
+        .map(|(i, j)| Lane {
+            at: layout.at(i, j),
+            to: i * ow + j,
+            valid: kernels.lanes.min(ow - j),
+        })
         .collect();
     image.clear();
     image.resize(layout.len(c) + kernels.lanes, T::ZERO);
-    for (x, y) in x.chunks_exact(c * h * w).zip(y.chunks_exact_mut(o * oh * ow)) {
+    for (x, y) in x
+        .chunks_exact(c * h * w)
+        .zip(y.chunks_exact_mut(o * oh * ow))
+    {
         layout.copy(x, image);
         for g in 0..p.groups {
             let x = &image[g * layout.len(cg)..];
             for lanes in lanes.chunks(NV) {
                 for (i, rows) in panels() {
                     let row = g * og + i;
-                    kernels.direct(rows, &offsets, reach, &a[row * k..], x, lanes, &mut y[row * oh * ow..], oh * ow);
+                    kernels.direct(
+                        rows,
+                        &offsets,
+                        reach,
+                        &a[row * k..],
+                        x,
+                        lanes,
+                        &mut y[row * oh * ow..],
+                        oh * ow,
+                    );
                 }
             }
         }
@@ -135,7 +175,12 @@ const PASS: usize = 1 << 16;
 /// dw = W(x, dy): rows of dy, cut into vectors and padded with zeros, against what each tap saw.
 pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &mut Packing<T>) {
     let kernels = T::kernels();
-    let Product { window, groups, from: (c, h, w), to: (o, oh, ow) } = s.product();
+    let Product {
+        window,
+        groups,
+        from: (c, h, w),
+        to: (o, oh, ow),
+    } = s.product();
     let (cg, og) = (c / groups, o / groups);
     let layout = Layout::new(window, h, w);
     let offsets = layout.offsets(cg);
@@ -145,12 +190,17 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
     let samples = (PASS / (image_len + o * rows_len)).max(1);
     let Packing { a: rows, image, .. } = packing;
     dw.fill(T::ZERO);
-    let passes = x.chunks(samples * c * h * w).zip(dy.chunks(samples * o * oh * ow));
+    let passes = x
+        .chunks(samples * c * h * w)
+        .zip(dy.chunks(samples * o * oh * ow));
     for (x, dy) in passes {
         let samples = x.len() / (c * h * w);
         image.clear();
         image.resize(samples * image_len + kernels.lanes, T::ZERO);
-        for (x, image) in x.chunks_exact(c * h * w).zip(image.chunks_exact_mut(image_len)) {
+        for (x, image) in x
+            .chunks_exact(c * h * w)
+            .zip(image.chunks_exact_mut(image_len))
+        {
             layout.copy(x, image);
         }
         // Channel by channel, so that a channel's rows of all samples lie together.
@@ -179,7 +229,17 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
                 for i in (0..og).step_by(kernels.mr) {
                     let (count, row) = (kernels.mr.min(og - i), g * og + i);
                     let a = &rows[row * samples * rows_len..];
-                    kernels.dot(count, &steps, reach, a, samples * rows_len, x, offsets, &mut dw[row * q + columns * NV..], q);
+                    kernels.dot(
+                        count,
+                        &steps,
+                        reach,
+                        a,
+                        samples * rows_len,
+                        x,
+                        offsets,
+                        &mut dw[row * q + columns * NV..],
+                        q,
+                    );
                 }
             }
         }

@@ -19,13 +19,18 @@ fn planes<T: Elementary>(
     if x.len().max(out.len()) >= SPLIT {
         out.par_chunks_mut(out_plane)
             .zip(x.par_chunks(x_plane))
-            .with_min_len(SPLIT / 4 / out_plane.max(x_plane).min(SPLIT / 4))
+            .with_min_len(many(out_plane.max(x_plane)))
             .for_each(|(y, x)| f(x, y));
     } else {
         out.chunks_mut(out_plane)
             .zip(x.chunks(x_plane))
             .for_each(|(y, x)| f(x, y));
     }
+}
+
+/// Planes a task.
+fn many(plane: usize) -> usize {
+    (SPLIT / 4 / plane).max(1)
 }
 
 /// Positions of a window over an h × w plane.
@@ -76,13 +81,15 @@ impl Walk {
         }
     }
 
-    /// Input index of a tap by number, at an output position.
-    #[inline(always)]
-    fn tap(&self, out: usize, tap: usize) -> usize {
-        let kw = self.window.kernel[1];
-        let ih = self.at(0, out / self.ow, tap / kw).unwrap_or(0);
-        let iw = self.at(1, out % self.ow, tap % kw).unwrap_or(0);
-        ih * self.w + iw
+    /// Whether this is 2×2 at stride 2 without border.
+    fn is_halving(&self) -> bool {
+        let Window {
+            kernel,
+            stride,
+            dilation,
+            pad,
+        } = self.window;
+        kernel == [2, 2] && stride == [2, 2] && dilation == [1, 1] && pad == [(0, 0); 2]
     }
 }
 
@@ -107,27 +114,17 @@ pub fn sum_pool_transpose<T: Elementary>(window: Window, g: &[T], out: &mut [T],
 /// Number of the largest tap of each window; the first of equals; NaN counts as largest.
 pub fn arg_max<T: Elementary>(window: Window, x: &[T], shape: &[usize], out: &mut [T]) {
     let walk = Walk::new(window, shape[2], shape[3]);
-    let [kh, kw] = window.kernel;
     planes(x, walk.h * walk.w, out, walk.oh * walk.ow, |x, y| {
-        for (o, y) in y.iter_mut().enumerate() {
-            let (oh, ow) = (o / walk.ow, o % walk.ow);
-            let mut best: Option<(T, usize)> = None;
-            for th in 0..kh {
-                let Some(ih) = walk.at(0, oh, th) else {
-                    continue;
-                };
-                for tw in 0..kw {
-                    let Some(iw) = walk.at(1, ow, tw) else {
-                        continue;
-                    };
-                    let v = x[ih * walk.w + iw];
-                    if best.is_none_or(|(m, _)| v > m || v.is_nan()) {
-                        best = Some((v, th * kw + tw));
-                    }
-                }
-            }
-            *y = T::from_f64(best.map_or(0, |(_, tap)| tap) as f64);
+        if walk.is_halving() {
+            halving::arg_max(x, walk.w, y, walk.ow);
+            return;
         }
+        let mut best = vec![T::from_f64(f64::NEG_INFINITY); y.len()];
+        walk.each(|o, i, tap| {
+            if x[i] > best[o] || x[i].is_nan() {
+                (best[o], y[o]) = (x[i], T::from_f64(tap as f64));
+            }
+        });
     });
 }
 
@@ -135,10 +132,19 @@ pub fn arg_max<T: Elementary>(window: Window, x: &[T], shape: &[usize], out: &mu
 pub fn pick<T: Elementary>(window: Window, index: &[T], x: &[T], shape: &[usize], out: &mut [T]) {
     let walk = Walk::new(window, shape[2], shape[3]);
     let (inner, outer) = (walk.h * walk.w, walk.oh * walk.ow);
-    let indexed = index.chunks(outer).zip(x.chunks(inner));
-    for (y, (index, x)) in out.chunks_mut(outer).zip(indexed) {
-        for (o, (y, &i)) in y.iter_mut().zip(index).enumerate() {
-            *y = x[walk.tap(o, i.to_f64() as usize)];
+    for ((y, index), x) in out
+        .chunks_mut(outer)
+        .zip(index.chunks(outer))
+        .zip(x.chunks(inner))
+    {
+        if walk.is_halving() {
+            halving::pick(index, x, walk.w, y, walk.ow);
+        } else {
+            walk.each(|o, i, tap| {
+                if index[o] == T::from_f64(tap as f64) {
+                    y[o] = x[i];
+                }
+            });
         }
     }
 }
@@ -147,12 +153,84 @@ pub fn pick<T: Elementary>(window: Window, index: &[T], x: &[T], shape: &[usize]
 pub fn place<T: Elementary>(window: Window, index: &[T], g: &[T], out: &mut [T], shape: &[usize]) {
     let walk = Walk::new(window, shape[2], shape[3]);
     let (inner, outer) = (walk.h * walk.w, walk.oh * walk.ow);
-    out.fill(T::ZERO);
-    let indexed = index.chunks(outer).zip(g.chunks(outer));
-    for (y, (index, g)) in out.chunks_mut(inner).zip(indexed) {
-        for (o, (&g, &i)) in g.iter().zip(index).enumerate() {
-            y[walk.tap(o, i.to_f64() as usize)] += g;
+    for ((y, index), g) in out
+        .chunks_mut(inner)
+        .zip(index.chunks(outer))
+        .zip(g.chunks(outer))
+    {
+        y.fill(T::ZERO);
+        if walk.is_halving() {
+            halving::place(index, g, walk.ow, y, walk.w);
+        } else {
+            walk.each(|o, i, tap| {
+                if index[o] == T::from_f64(tap as f64) {
+                    y[i] += g[o];
+                }
+            });
         }
+    }
+}
+
+/// The commonest window, 2×2 at stride 2 without border: pairs of rows in pairs of columns, in loops that vectorise.
+mod halving {
+    use super::super::functions::Elementary;
+    use super::super::simd::vectorised;
+
+    vectorised! {
+        pub fn arg_max<T: Elementary>(x: &[T], w: usize, out: &mut [T], ow: usize) {
+            let [_, one, two, three] = taps();
+            for (y, rows) in out.chunks_exact_mut(ow).zip(x.chunks_exact(2 * w)) {
+                let (upper, lower) = rows.split_at(w);
+                for ((y, a), b) in y.iter_mut().zip(upper.chunks_exact(2)).zip(lower.chunks_exact(2)) {
+                    let (mut best, mut tap) = (a[0], T::ZERO);
+                    for (v, t) in [(a[1], one), (b[0], two), (b[1], three)] {
+                        let better = v > best || v.is_nan();
+                        best = if better { v } else { best };
+                        tap = if better { t } else { tap };
+                    }
+                    *y = tap;
+                }
+            }
+        }
+    }
+
+    vectorised! {
+        pub fn pick<T: Elementary>(index: &[T], x: &[T], w: usize, out: &mut [T], ow: usize) {
+            let [_, one, two, three] = taps();
+            let rows = index.chunks_exact(ow).zip(x.chunks_exact(2 * w));
+            for (y, (index, rows)) in out.chunks_exact_mut(ow).zip(rows) {
+                let (upper, lower) = rows.split_at(w);
+                let pairs = upper.chunks_exact(2).zip(lower.chunks_exact(2));
+                for ((y, &t), (a, b)) in y.iter_mut().zip(index).zip(pairs) {
+                    let v = if t == one { a[1] } else { a[0] };
+                    let v = if t == two { b[0] } else { v };
+                    *y = if t == three { b[1] } else { v };
+                }
+            }
+        }
+    }
+
+    vectorised! {
+        pub fn place<T: Elementary>(index: &[T], g: &[T], ow: usize, out: &mut [T], w: usize) {
+            let [zero, one, two, three] = taps();
+            let rows = index.chunks_exact(ow).zip(g.chunks_exact(ow));
+            for (rows, (index, g)) in out.chunks_exact_mut(2 * w).zip(rows) {
+                let (upper, lower) = rows.split_at_mut(w);
+                let pairs = upper.chunks_exact_mut(2).zip(lower.chunks_exact_mut(2));
+                for ((a, b), (&t, &g)) in pairs.zip(index.iter().zip(g)) {
+                    a[0] = if t == zero { g } else { T::ZERO };
+                    a[1] = if t == one { g } else { T::ZERO };
+                    b[0] = if t == two { g } else { T::ZERO };
+                    b[1] = if t == three { g } else { T::ZERO };
+                }
+            }
+        }
+    }
+
+    /// The tap numbers as numbers.
+    #[inline(always)]
+    fn taps<T: Elementary>() -> [T; 4] {
+        [0.0, 1.0, 2.0, 3.0].map(T::from_f64)
     }
 }
 

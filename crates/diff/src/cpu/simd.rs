@@ -84,10 +84,27 @@ pub(crate) use vectorised;
 type Kernel<T> = unsafe fn(k: usize, a: *const T, b: *const T, c: *mut T, ldc: usize, add: bool);
 
 /// See [`direct`].
-type Direct<T> = unsafe fn(offsets: &[usize], a: *const T, x: *const T, at: [usize; NV], c: *mut T, to: [usize; NV], valid: [usize; NV], ldc: usize);
+type Direct<T> = unsafe fn(
+    offsets: &[usize],
+    a: *const T,
+    x: *const T,
+    at: [usize; NV],
+    c: *mut T,
+    to: [usize; NV],
+    valid: [usize; NV],
+    ldc: usize,
+);
 
 /// See [`dot`].
-type Dot<T> = unsafe fn(steps: &[(usize, usize)], a: *const T, lda: usize, x: *const T, offsets: [usize; NV], c: *mut T, ldc: usize);
+type Dot<T> = unsafe fn(
+    steps: &[(usize, usize)],
+    a: *const T,
+    lda: usize,
+    x: *const T,
+    offsets: [usize; NV],
+    c: *mut T,
+    ldc: usize,
+);
 
 /// Most rows of a tile.
 pub const MAX_MR: usize = 8;
@@ -124,7 +141,17 @@ pub struct Lane {
 impl<T: Real> Kernels<T> {
     /// `rows` rows of at most [`NV`] vectors: c[lane.to + i·ldc ..] = Σ_p a[p, i] x[offsets[p] + lane.at ..]; A packed with stride `rows`.
     #[allow(clippy::too_many_arguments)] // a tile is as many numbers
-    pub fn direct(&self, rows: usize, offsets: &[usize], reach: usize, a: &[T], x: &[T], lanes: &[Lane], c: &mut [T], ldc: usize) {
+    pub fn direct(
+        &self,
+        rows: usize,
+        offsets: &[usize],
+        reach: usize,
+        a: &[T],
+        x: &[T],
+        lanes: &[Lane],
+        c: &mut [T],
+        ldc: usize,
+    ) {
         assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&lanes.len()));
         assert!(a.len() >= offsets.len() * rows);
         debug_assert!(offsets.iter().all(|&o| o <= reach));
@@ -137,13 +164,35 @@ impl<T: Real> Kernels<T> {
         let kernel = self.direct[rows - 1][lanes.len() - 1];
         // SAFETY: `reach` bounds the offsets, so every vector read lies inside x, every vector stored inside c,
         // and a holds a group of `rows` numbers for each step: asserted above.
-        unsafe { kernel(offsets, a.as_ptr(), x.as_ptr(), pick(|l| l.at), c.as_mut_ptr(), pick(|l| l.to), pick(|l| l.valid), ldc) };
+        unsafe {
+            kernel(
+                offsets,
+                a.as_ptr(),
+                x.as_ptr(),
+                pick(|l| l.at),
+                c.as_mut_ptr(),
+                pick(|l| l.to),
+                pick(|l| l.valid),
+                ldc,
+            )
+        };
     }
 
     /// c[i·ldc + j] += Σ_steps Σ_lanes a[i·lda + step.0 ..] x[offsets[j] + step.1 ..] for `rows` × at most [`NV`] results.
     /// `reach` bounds both parts of every step.
     #[allow(clippy::too_many_arguments)] // a tile is as many numbers
-    pub fn dot(&self, rows: usize, steps: &[(usize, usize)], reach: (usize, usize), a: &[T], lda: usize, x: &[T], offsets: &[usize], c: &mut [T], ldc: usize) {
+    pub fn dot(
+        &self,
+        rows: usize,
+        steps: &[(usize, usize)],
+        reach: (usize, usize),
+        a: &[T],
+        lda: usize,
+        x: &[T],
+        offsets: &[usize],
+        c: &mut [T],
+        ldc: usize,
+    ) {
         assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&offsets.len()));
         assert!((rows - 1) * lda + reach.0 + self.lanes <= a.len());
         assert!(offsets.iter().all(|o| o + reach.1 + self.lanes <= x.len()));
@@ -152,7 +201,17 @@ impl<T: Real> Kernels<T> {
         let columns = std::array::from_fn(|j| offsets.get(j).copied().unwrap_or(0));
         let kernel = self.dot[rows - 1][offsets.len() - 1];
         // SAFETY: `reach` bounds the steps, so every vector read lies inside a and x, and every result inside c: asserted above.
-        unsafe { kernel(steps, a.as_ptr(), lda, x.as_ptr(), columns, c.as_mut_ptr(), ldc) };
+        unsafe {
+            kernel(
+                steps,
+                a.as_ptr(),
+                lda,
+                x.as_ptr(),
+                columns,
+                c.as_mut_ptr(),
+                ldc,
+            )
+        };
     }
 
     /// One tile of `rows` × `cols` (at most mr × nr): C (+)= Aᵖ·Bᵖ.
@@ -278,7 +337,11 @@ unsafe fn direct<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
         for (i, acc_row) in acc.into_iter().enumerate() {
             for (v, x) in acc_row.into_iter().enumerate() {
                 let p = c.add(to[v] + i * ldc);
-                if valid[v] == V::LANES { x.store(p) } else { x.store_first(p, valid[v]) }
+                if valid[v] == V::LANES {
+                    x.store(p)
+                } else {
+                    x.store_first(p, valid[v])
+                }
             }
         }
     }
@@ -507,22 +570,76 @@ mod x86 {
         a[0]
     }
 
-    vector!(F32x16, f32, __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_storeu_ps,
-        |v, p, n| _mm512_mask_storeu_ps(p, ((1u32 << n) - 1) as u16, v), |t| _mm512_reduce_add_ps(t));
-    vector!(F64x8, f64, __m512d, 8, _mm512_setzero_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_fmadd_pd, _mm512_add_pd, _mm512_storeu_pd,
-        |v, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, v), |t| _mm512_reduce_add_pd(t));
-    vector!(F32x8, f32, __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_storeu_ps,
+    vector!(
+        F32x16,
+        f32,
+        __m512,
+        16,
+        _mm512_setzero_ps,
+        _mm512_loadu_ps,
+        _mm512_set1_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps,
+        _mm512_storeu_ps,
+        |v, p, n| _mm512_mask_storeu_ps(p, ((1u32 << n) - 1) as u16, v),
+        |t| _mm512_reduce_add_ps(t)
+    );
+    vector!(
+        F64x8,
+        f64,
+        __m512d,
+        8,
+        _mm512_setzero_pd,
+        _mm512_loadu_pd,
+        _mm512_set1_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd,
+        _mm512_storeu_pd,
+        |v, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, v),
+        |t| _mm512_reduce_add_pd(t)
+    );
+    vector!(
+        F32x8,
+        f32,
+        __m256,
+        8,
+        _mm256_setzero_ps,
+        _mm256_loadu_ps,
+        _mm256_set1_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps,
+        _mm256_storeu_ps,
         |v, p, n| {
             let mut a = [0.0f32; 8];
             _mm256_storeu_ps(a.as_mut_ptr(), v);
             std::ptr::copy_nonoverlapping(a.as_ptr(), p, n);
         },
-        |t| { let mut a = [0.0f32; 8]; _mm256_storeu_ps(a.as_mut_ptr(), t); pairwise(a) });
-    vector!(F64x4, f64, __m256d, 4, _mm256_setzero_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_storeu_pd,
+        |t| {
+            let mut a = [0.0f32; 8];
+            _mm256_storeu_ps(a.as_mut_ptr(), t);
+            pairwise(a)
+        }
+    );
+    vector!(
+        F64x4,
+        f64,
+        __m256d,
+        4,
+        _mm256_setzero_pd,
+        _mm256_loadu_pd,
+        _mm256_set1_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        _mm256_storeu_pd,
         |v, p, n| {
             let mut a = [0.0f64; 4];
             _mm256_storeu_pd(a.as_mut_ptr(), v);
             std::ptr::copy_nonoverlapping(a.as_ptr(), p, n);
         },
-        |t| { let mut a = [0.0f64; 4]; _mm256_storeu_pd(a.as_mut_ptr(), t); pairwise(a) });
+        |t| {
+            let mut a = [0.0f64; 4];
+            _mm256_storeu_pd(a.as_mut_ptr(), t);
+            pairwise(a)
+        }
+    );
 }

@@ -1,0 +1,145 @@
+//! Settings of a run, as they are logged.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Loss, Optimiser, TrainError};
+
+/// How long to train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Length {
+    /// Passes over the training set.
+    Epochs(u64),
+    /// Updates; the last epoch may be cut short.
+    Steps(u64),
+}
+
+/// The learning rate as a function of the step t = 0, …, T−1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// η
+    Constant,
+    /// η (1 − t/T)
+    LinearDecay,
+}
+
+/// A training run.
+///
+/// Samples of epoch e come in an order drawn from (`batch_seed`, e) alone, so the first steps of a long run
+/// are those of a short one (under a constant schedule).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Config {
+    /// What is made small.
+    pub loss: Loss,
+    /// Update rule.
+    pub optimiser: Optimiser,
+    /// η at the first step.
+    pub learning_rate: f64,
+    /// How η changes.
+    pub schedule: Schedule,
+    /// Gradients of a larger global norm are scaled down to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
+    /// Samples an update, the last batch of an epoch taking what is left; the whole training set when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<usize>,
+    /// When to stop.
+    pub length: Length,
+    /// Epochs a row of the history.
+    pub row_every: u64,
+    /// Seed of the initial weights.
+    pub init_seed: u64,
+    /// Seed of the order of samples, of dropout and of label noise.
+    pub batch_seed: u64,
+    /// Fraction of the training labels that are made wrong.
+    pub label_noise: f64,
+}
+
+impl Default for Config {
+    /// Settings that suit LeNet on MNIST and CIFAR-10.
+    fn default() -> Self {
+        Config {
+            loss: Loss::CrossEntropy,
+            optimiser: Optimiser::Sgd {
+                momentum: 0.9,
+                weight_decay: 5e-4,
+            },
+            learning_rate: 0.02,
+            schedule: Schedule::LinearDecay,
+            clip: None,
+            batch_size: Some(64),
+            length: Length::Epochs(10),
+            row_every: 1,
+            init_seed: 0,
+            batch_seed: 0,
+            label_noise: 0.0,
+        }
+    }
+}
+
+impl Config {
+    /// Checks every number.
+    pub fn check(&self) -> Result<(), TrainError> {
+        let require = |right: bool, setting, value, wanted| match right {
+            true => Ok(()),
+            false => Err(TrainError::Setting {
+                setting,
+                value,
+                wanted,
+            }),
+        };
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        let above = "a finite number above 0";
+        self.loss.check()?;
+        self.optimiser.check()?;
+        require(
+            positive(self.learning_rate),
+            "learning rate",
+            self.learning_rate,
+            above,
+        )?;
+        let clip = self.clip.unwrap_or(1.0);
+        require(positive(clip), "gradient clip", clip, above)?;
+        let batch = self.batch_size.unwrap_or(1);
+        require(batch > 0, "batch size", batch as f64, "at least 1")?;
+        let (Length::Epochs(length) | Length::Steps(length)) = self.length;
+        require(
+            length > 0,
+            "number of epochs or steps",
+            length as f64,
+            "at least 1",
+        )?;
+        require(self.row_every > 0, "epochs a row", 0.0, "at least 1")?;
+        let noise = self.label_noise;
+        require(
+            (0.0..=1.0).contains(&noise),
+            "label noise",
+            noise,
+            "between 0 and 1",
+        )
+    }
+
+    /// Updates an epoch on `samples` training samples.
+    pub fn steps_an_epoch(&self, samples: usize) -> u64 {
+        let batch = self.batch_size.unwrap_or(samples).clamp(1, samples.max(1));
+        samples.div_ceil(batch).max(1) as u64
+    }
+
+    /// Updates of the whole run.
+    pub fn total_steps(&self, samples: usize) -> u64 {
+        match self.length {
+            Length::Epochs(epochs) => epochs.saturating_mul(self.steps_an_epoch(samples)),
+            Length::Steps(steps) => steps,
+        }
+    }
+
+    /// η of step t of `total`.
+    pub fn rate(&self, t: u64, total: u64) -> f64 {
+        match self.schedule {
+            Schedule::Constant => self.learning_rate,
+            Schedule::LinearDecay => self.learning_rate * (1.0 - t as f64 / total.max(1) as f64),
+        }
+    }
+}

@@ -8,6 +8,9 @@ use polariscope_graph::{
 };
 
 use crate::error::CliError;
+use crate::verbs::check::CheckArgs;
+use crate::verbs::eval::EvalArgs;
+use crate::verbs::init::InitArgs;
 
 /// Shows the inductive bias of a neural architecture.
 #[derive(Debug, Parser)]
@@ -29,6 +32,12 @@ pub enum Verb {
     List,
     /// Describe an architecture layer by layer: shapes, parameters, receptive fields, init laws
     Show(ArchitectureArgs),
+    /// Draw the initial weights of a network into a safetensors file
+    Init(InitArgs),
+    /// Evaluate a network: outputs, input gradients, their tangents along a direction of the weights
+    Eval(EvalArgs),
+    /// Compare the core with closed forms on this machine
+    Check(CheckArgs),
 }
 
 /// Options of every verb.
@@ -111,6 +120,13 @@ impl std::fmt::Display for Device {
             Device::Cuda(n) => write!(f, "cuda:{n}"),
         }
     }
+}
+
+/// Which of the networks that a seed draws; shared by every verb that draws weights.
+pub fn index(text: &str) -> Result<u64, String> {
+    let most = i64::MAX as u64;
+    let index = text.parse().ok().filter(|&n| n <= most);
+    index.ok_or_else(|| format!("an index is a whole number from 0 to {most}"))
 }
 
 /// Precision of the computation.

@@ -4,7 +4,9 @@ use std::error::Error;
 use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use polariscope_data::DataError;
 use polariscope_graph::GraphError;
+use polariscope_network::{NetworkError, WeightsError};
 
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,24 @@ impl Error for CliError {}
 
 impl From<GraphError> for CliError {
     fn from(e: GraphError) -> Self {
+        CliError::Usage(e.to_string())
+    }
+}
+
+impl From<WeightsError> for CliError {
+    fn from(e: WeightsError) -> Self {
+        CliError::Usage(e.to_string())
+    }
+}
+
+impl From<DataError> for CliError {
+    fn from(e: DataError) -> Self {
+        CliError::Usage(e.to_string())
+    }
+}
+
+impl From<NetworkError> for CliError {
+    fn from(e: NetworkError) -> Self {
         CliError::Usage(e.to_string())
     }
 }

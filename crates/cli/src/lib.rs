@@ -8,7 +8,9 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod check;
 pub mod error;
+pub mod estimate;
 pub mod output;
 pub mod progress;
 pub mod run;
@@ -48,5 +50,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
     match &cli.verb {
         Verb::List => verbs::list::run(&cli.common),
         Verb::Show(args) => verbs::show::run(args, &cli.common),
+        Verb::Init(args) => verbs::init::run(args, &cli.common),
+        Verb::Eval(args) => verbs::eval::run(args, &cli.common),
+        Verb::Check(args) => verbs::check::run(args, &cli.common),
     }
 }

@@ -143,6 +143,13 @@ pub fn symmetric_eigen(matrix: &[f64], n: usize) -> Result<SymmetricEigen, Eigen
     if matrix.len() != n * n || matrix.iter().any(|x| !x.is_finite()) {
         return Err(EigenError);
     }
+    if n == 0 {
+        // The solver's workspace computation does not allow it.
+        return Ok(SymmetricEigen {
+            values: Vec::new(),
+            vectors: Vec::new(),
+        });
+    }
     // The transpose of a row-major matrix is column-major: the lower triangle becomes the upper one.
     let upper = MatRef::from_column_major_slice(matrix, n, n);
     let mut values = Diag::<f64>::zeros(n);

@@ -23,7 +23,7 @@ pub struct SourceEntry {
     pub form: &'static str,
     /// What it is.
     pub meaning: &'static str,
-    /// Parameters of its own, beside [`COMMON`].
+    /// Parameters of its own, beside those that every data set takes.
     pub parameters: &'static [&'static str],
 }
 

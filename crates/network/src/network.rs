@@ -46,8 +46,8 @@ struct Plan<T> {
 }
 
 impl<T: Number> Plan<T> {
-    /// Runs once in a workspace of the pool; `read` sees the outputs.
-    fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&dyn Fn(usize) -> Vec<T>) -> R) -> R {
+    /// Runs once in a workspace of the pool; `read` sees the program and the workspace that holds its outputs.
+    fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&Program, &Workspace<T>) -> R) -> R {
         let idle = self
             .idle
             .lock()
@@ -55,7 +55,7 @@ impl<T: Number> Plan<T> {
             .pop();
         let mut workspace = idle.unwrap_or_else(|| Workspace::new(&self.program));
         self.program.run(leaves, &mut workspace);
-        let result = read(&|i| self.program.output(i, leaves, &workspace).to_vec());
+        let result = read(&self.program, &workspace);
         self.idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -63,6 +63,9 @@ impl<T: Number> Plan<T> {
         result
     }
 }
+
+/// Plans by question and batch size.
+type Plans<T> = HashMap<(Query, usize), Arc<Plan<T>>>;
 
 /// A graph that answers questions about itself for given weights.
 ///
@@ -78,7 +81,7 @@ impl<T: Number> Plan<T> {
 /// ```
 pub struct Network<T> {
     graph: Graph,
-    plans: Mutex<HashMap<(Query, usize), Arc<Plan<T>>>>,
+    plans: Mutex<Plans<T>>,
 }
 
 impl<T: Number> Network<T> {
@@ -306,8 +309,9 @@ impl<T: Number> Network<T> {
             let batch = x.len() / sample;
             let u = u.map(|u| &u[i * task * outputs..][..batch * outputs]);
             let leaves = self.leaves(weights, v, x, u);
-            self.plan(query, batch)
-                .run(&leaves, |output| out.copy_from_slice(&output(0)));
+            self.plan(query, batch).run(&leaves, |program, workspace| {
+                out.copy_from_slice(program.output(0, &leaves, workspace));
+            });
         });
         Ok(result)
     }
@@ -341,7 +345,11 @@ impl<T: Number> Network<T> {
                 let leaves = self.leaves(weights, v, x, Some(u));
                 let count = self.trainable().count();
                 self.plan(query, x.len() / sample)
-                    .run(&leaves, |output| (0..count).map(output).collect())
+                    .run(&leaves, |program, workspace| {
+                        (0..count)
+                            .map(|i| program.output(i, &leaves, workspace).to_vec())
+                            .collect()
+                    })
             })
             .collect();
         let mut total = Weights::zeros(&self.graph);

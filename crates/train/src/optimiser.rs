@@ -169,21 +169,40 @@ impl Optimiser {
         (gradient, clip): (&[T], f64),
     ) {
         let clip = T::from_f64(clip);
+        let slot = |tensors: &mut Vec<Vec<T>>| tensors.get_mut(i).map(std::mem::take);
+        let mut first = slot(&mut moments.first).unwrap_or_default();
+        let mut second = slot(&mut moments.second).unwrap_or_default();
         match *self {
+            Optimiser::Sgd {
+                momentum: 0.0,
+                weight_decay,
+            } => {
+                let [decay, rate] = [weight_decay, learning_rate].map(T::from_f64);
+                blocks(
+                    [weights, &mut first, &mut second],
+                    gradient,
+                    &|[w, ..], g| {
+                        for (w, &g) in w.iter_mut().zip(g) {
+                            *w -= rate * (g * clip + decay * *w);
+                        }
+                    },
+                );
+            }
             Optimiser::Sgd {
                 momentum,
                 weight_decay,
             } => {
                 let [mu, decay, rate] = [momentum, weight_decay, learning_rate].map(T::from_f64);
-                match moments.first.get_mut(i) {
-                    None => zip2(weights, gradient, |w, g| {
-                        *w -= rate * (g * clip + decay * *w);
-                    }),
-                    Some(b) => zip3(weights, b, gradient, |w, b, g| {
-                        *b = mu * *b + (g * clip + decay * *w);
-                        *w -= rate * *b;
-                    }),
-                }
+                blocks(
+                    [weights, &mut first, &mut second],
+                    gradient,
+                    &|[w, b, _], g| {
+                        for ((w, b), &g) in w.iter_mut().zip(b).zip(g) {
+                            *b = mu * *b + (g * clip + decay * *w);
+                            *w -= rate * *b;
+                        }
+                    },
+                );
             }
             Optimiser::Adam {
                 beta1,
@@ -196,66 +215,47 @@ impl Optimiser {
                 let root = T::from_f64(power(beta2).sqrt().recip());
                 let [b1, b2, c1, c2] = [beta1, beta2, 1.0 - beta1, 1.0 - beta2].map(T::from_f64);
                 let [eps, decay] = [eps, weight_decay].map(T::from_f64);
-                let (Some(m), Some(v)) = (moments.first.get_mut(i), moments.second.get_mut(i))
-                else {
-                    return;
-                };
-                zip4(weights, m, v, gradient, |w, m, v, g| {
-                    let g = g * clip + decay * *w;
-                    *m = b1 * *m + c1 * g;
-                    *v = b2 * *v + c2 * (g * g);
-                    *w -= rate * (*m / (v.sqrt() * root + eps));
-                });
+                blocks(
+                    [weights, &mut first, &mut second],
+                    gradient,
+                    &|[w, m, v], g| {
+                        for (((w, m), v), &g) in w.iter_mut().zip(m).zip(v).zip(g) {
+                            let g = g * clip + decay * *w;
+                            *m = b1 * *m + c1 * g;
+                            *v = b2 * *v + c2 * (g * g);
+                            *w -= rate * (*m / (v.sqrt() * root + eps));
+                        }
+                    },
+                );
+            }
+        }
+        for (tensors, tensor) in [(&mut moments.first, first), (&mut moments.second, second)] {
+            if let Some(place) = tensors.get_mut(i) {
+                *place = tensor;
             }
         }
     }
 }
 
-// Elementwise, so a split into blocks changes nothing; small tensors stay on this thread.
-
-fn zip2<T: Real>(w: &mut [T], g: &[T], f: impl Fn(&mut T, T) + Sync) {
-    let each = |(w, g): (&mut [T], &[T])| w.iter_mut().zip(g).for_each(|(w, &g)| f(w, g));
-    if w.len() <= BLOCK {
-        return each((w, g));
-    }
-    w.par_chunks_mut(BLOCK)
-        .zip(g.par_chunks(BLOCK))
-        .for_each(each);
-}
-
-fn zip3<T: Real>(w: &mut [T], a: &mut [T], g: &[T], f: impl Fn(&mut T, &mut T, T) + Sync) {
-    let each = |((w, a), g): ((&mut [T], &mut [T]), &[T])| {
-        w.iter_mut()
-            .zip(a)
-            .zip(g)
-            .for_each(|((w, a), &g)| f(w, a, g));
-    };
-    if w.len() <= BLOCK {
-        return each(((w, a), g));
-    }
-    let pairs = w.par_chunks_mut(BLOCK).zip(a.par_chunks_mut(BLOCK));
-    pairs.zip(g.par_chunks(BLOCK)).for_each(each);
-}
-
-fn zip4<T: Real>(
-    w: &mut [T],
-    a: &mut [T],
-    b: &mut [T],
+/// Applies an elementwise update block by block, in parallel if there are several; a tensor that the update
+/// does not use is empty.
+fn blocks<T: Real>(
+    [w, a, b]: [&mut [T]; 3],
     g: &[T],
-    f: impl Fn(&mut T, &mut T, &mut T, T) + Sync,
+    update: &(impl Fn([&mut [T]; 3], &[T]) + Sync),
 ) {
-    let each = |(((w, a), b), g): (((&mut [T], &mut [T]), &mut [T]), &[T])| {
-        let all = w.iter_mut().zip(a).zip(b).zip(g);
-        all.for_each(|(((w, a), b), &g)| f(w, a, b, g));
-    };
     if w.len() <= BLOCK {
-        return each((((w, a), b), g));
+        return update([w, a, b], g);
     }
-    let pairs = w.par_chunks_mut(BLOCK).zip(a.par_chunks_mut(BLOCK));
-    pairs
-        .zip(b.par_chunks_mut(BLOCK))
-        .zip(g.par_chunks(BLOCK))
-        .for_each(each);
+    let half = w.len() / 2;
+    let (w, w_rest) = w.split_at_mut(half);
+    let (a, a_rest) = a.split_at_mut(half.min(a.len()));
+    let (b, b_rest) = b.split_at_mut(half.min(b.len()));
+    let (g, g_rest) = g.split_at(half);
+    rayon::join(
+        || blocks([w, a, b], g, update),
+        || blocks([w_rest, a_rest, b_rest], g_rest, update),
+    );
 }
 
 /// The factor that brings a gradient of this norm down to `most`, as PyTorch's `clip_grad_norm_` has it.

@@ -199,7 +199,10 @@ impl<'a, T: Number> Trainer<'a, T> {
             step,
         };
         gradient.run(&self.state.weights, batch);
-        let gradient = &*gradient;
+        let gradient = match &self.last {
+            Some(last) if size < self.batch => last,
+            _ => &self.gradient,
+        };
         let loss = gradient.loss();
         let total = self.total_steps();
         let rate = self.config.rate(step, total);

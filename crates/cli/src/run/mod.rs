@@ -32,6 +32,7 @@ use crate::args::Common;
 use crate::error::CliError;
 use crate::output;
 
+pub use files::{fingerprint, write_atomically};
 pub use record::{Record, Status};
 
 /// Where runs without `--out` go.
@@ -48,6 +49,36 @@ pub struct Request {
     pub architecture: String,
     /// Everything the result depends on, resolved; equal configurations give equal results.
     pub configuration: toml::Table,
+}
+
+impl Request {
+    /// A request with what every verb's result depends on added to its own `configuration`.
+    pub fn new(
+        verb: &'static str,
+        architecture: &str,
+        mut configuration: toml::Table,
+        common: &Common,
+    ) -> Self {
+        configuration.extend(common.configuration());
+        configuration.insert("verb".into(), verb.into());
+        Self {
+            verb,
+            architecture: architecture.to_string(),
+            configuration,
+        }
+    }
+
+    /// Names and values for the end of a report.
+    pub fn settings(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let version = ("version".to_string(), env!("CARGO_PKG_VERSION").to_string());
+        let settings = self.configuration.iter().map(|(key, value)| {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_string);
+            (key.clone(), text)
+        });
+        settings.chain([version])
+    }
 }
 
 /// What was found at the directory.

@@ -119,19 +119,12 @@ fn write(
     graph: &Graph,
     summary: &Summary,
 ) -> Result<(), CliError> {
-    let mut configuration = args.configuration(graph)?;
-    configuration.extend(common.configuration());
-    configuration.insert("verb".into(), "show".into());
-    let request = Request {
-        verb: "show",
-        architecture: graph.name.clone(),
-        configuration,
-    };
+    let request = Request::new("show", &graph.name, args.configuration(graph)?, common);
     let Opened::Work(mut directory) = run::open(&request, common)? else {
         return Ok(());
     };
     directory.write("layers.csv", whole_table(summary, CSV).to_csv().as_bytes())?;
-    for (name, content) in report(summary, &request.configuration).files() {
+    for (name, content) in report(summary, &request).files() {
         directory.write(&name, content.as_bytes())?;
     }
     directory.finish(&Totals {
@@ -142,7 +135,7 @@ fn write(
     Ok(())
 }
 
-fn report(summary: &Summary, configuration: &toml::Table) -> Page {
+fn report(summary: &Summary, request: &Request) -> Page {
     let mut largest: Vec<_> = summary.layers.iter().filter(|l| l.parameters > 0).collect();
     // Stable, so layers of equal size stay in the order of computation.
     largest.sort_by_key(|l| std::cmp::Reverse(l.parameters));
@@ -185,14 +178,7 @@ fn report(summary: &Summary, configuration: &toml::Table) -> Page {
         "“Sees” is the receptive field: how many input positions one number of the output depends on, along each axis.",
     );
     page.push(layers.table(whole_table(summary, PAGE)));
-    let version = ("version".to_string(), env!("CARGO_PKG_VERSION").to_string());
-    let settings = configuration.iter().map(|(key, value)| {
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_string);
-        (key.clone(), text)
-    });
-    page.configure(settings.chain([version]));
+    page.configure(request.settings());
     page
 }
 

@@ -37,6 +37,8 @@ fn jpeg(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let options = DecoderOptions::default()
         .set_max_width(SIDE)
         .set_max_height(SIDE)
+        // A picture cut short is damage, not a grey lower half.
+        .set_strict_mode(true)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     let fault = |e| format!("damaged JPEG: {e:?}").replace('\n', " ");

@@ -65,7 +65,7 @@ pub struct Array {
     pub numbers: Numbers,
 }
 
-/// A number type that [`write`] knows.
+/// A number type that [`write()`] knows.
 pub trait Element: Copy {
     /// NumPy's name of the type.
     const DESCR: &'static str;

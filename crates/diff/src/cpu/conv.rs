@@ -292,7 +292,7 @@ impl<T: Number> Sink<T> for Samples<'_, T> {
         j0: usize,
         cols: usize,
         k: usize,
-        a: &[T],
+        a: Strided<T>,
         b: &[T],
         add: bool,
     ) {

@@ -4,7 +4,7 @@
 //! (Goto and van de Geijn 2008). What packs is a trait, so a convolution is the same product with
 //! operands that read the image ([`super::conv`]) and no im2col matrix is ever stored.
 
-use super::simd::{HasKernels, Kernels, MAX_MR};
+use super::simd::{HasKernels, Kernels, MAX_MR, MAX_NR, vectorised};
 use crate::Real;
 
 /// Longest block of the summed dimension: a panel of A (8 × 320 f32) stays in L1.
@@ -16,6 +16,11 @@ const NC: usize = 384;
 pub trait Left<T> {
     /// Writes rows `i0..i0+rows`, columns `p0..p0+kc` as `kc` groups of `rows` numbers.
     fn pack(&self, i0: usize, rows: usize, p0: usize, kc: usize, out: &mut [T]);
+
+    /// The matrix itself, when the products can read it where it is.
+    fn in_place(&self) -> Option<Strided<'_, T>> {
+        None
+    }
 }
 
 /// Right factor, k × n.
@@ -36,21 +41,23 @@ pub struct Strided<'a, T> {
 }
 
 impl<T: Real> Left<T> for Strided<'_, T> {
-    #[inline]
     fn pack(&self, i0: usize, rows: usize, p0: usize, kc: usize, out: &mut [T]) {
         let a = &self.data[i0 * self.row + p0 * self.col..];
-        if self.row == 1 {
-            for (p, group) in out.chunks_exact_mut(rows).take(kc).enumerate() {
-                group.copy_from_slice(&a[p * self.col..p * self.col + rows]);
-            }
+        if self.col == 1 {
+            transpose(a, self.row, rows, kc, out, rows);
             return;
         }
-        for i in 0..rows {
-            let line = &a[i * self.row..];
-            for (p, group) in out.chunks_exact_mut(rows).take(kc).enumerate() {
-                group[i] = line[p * self.col];
-            }
+        for (p, group) in out.chunks_exact_mut(rows).take(kc).enumerate() {
+            let line = &a[p * self.col..];
+            group
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, y)| *y = line[i * self.row]);
         }
+    }
+
+    fn in_place(&self) -> Option<Strided<'_, T>> {
+        Some(*self)
     }
 }
 
@@ -64,15 +71,43 @@ impl<T: Real> Right<T> for Strided<'_, T> {
             }
             return;
         }
-        // Short runs of each column in turn: the lines read stay in L1 until they are used up.
-        const RUN: usize = 16;
-        for p1 in (0..kc).step_by(RUN) {
-            let run = RUN.min(kc - p1);
-            for j in 0..cols {
-                let line = &b[j * self.col + p1 * self.row..];
-                for p in 0..run {
-                    out[(p1 + p) * nr + j] = line[p * self.row];
+        if self.row == 1 {
+            transpose(b, self.col, cols, kc, out, nr);
+            return;
+        }
+        for (p, group) in out.chunks_exact_mut(nr).take(kc).enumerate() {
+            let line = &b[p * self.row..];
+            group[..cols]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(j, y)| *y = line[j * self.col]);
+        }
+    }
+}
+
+vectorised! {
+    /// out[p·stride + i] = a[i·row + p] for `rows` × `columns`: squares of 8 × 8 pass through registers.
+    fn transpose<T: Real>(a: &[T], row: usize, rows: usize, columns: usize, out: &mut [T], stride: usize) {
+        const S: usize = 8;
+        let (full_rows, full_columns) = (rows / S * S, columns / S * S);
+        for i0 in (0..full_rows).step_by(S) {
+            for p0 in (0..full_columns).step_by(S) {
+                let mut square = [[T::ZERO; S]; S];
+                for (i, line) in square.iter_mut().enumerate() {
+                    line.copy_from_slice(&a[(i0 + i) * row + p0..][..S]);
                 }
+                for p in 0..S {
+                    let to = &mut out[(p0 + p) * stride + i0..][..S];
+                    for i in 0..S {
+                        to[i] = square[i][p];
+                    }
+                }
+            }
+        }
+        for i in 0..rows {
+            let from = if i < full_rows { full_columns } else { 0 };
+            for p in from..columns {
+                out[p * stride + i] = a[i * row + p];
             }
         }
     }
@@ -97,7 +132,7 @@ pub enum Into {
 
 /// Where tiles of the product go.
 pub trait Sink<T: Real + HasKernels> {
-    /// Stores the tile at (i0, j0): `rows` × `cols`, product of packed panels over k.
+    /// Stores the tile at (i0, j0): `rows` × `cols`, the product of A's panel and B's over k.
     #[allow(clippy::too_many_arguments)] // a tile is eight numbers
     fn tile(
         &mut self,
@@ -107,7 +142,7 @@ pub trait Sink<T: Real + HasKernels> {
         j0: usize,
         cols: usize,
         k: usize,
-        a: &[T],
+        a: Strided<T>,
         b: &[T],
         add: bool,
     );
@@ -131,7 +166,7 @@ impl<T: Real + HasKernels> Sink<T> for RowMajor<'_, T> {
         j0: usize,
         cols: usize,
         k: usize,
-        a: &[T],
+        a: Strided<T>,
         b: &[T],
         add: bool,
     ) {
@@ -145,6 +180,39 @@ impl<T: Real + HasKernels> Sink<T> for RowMajor<'_, T> {
             self.row,
             add,
         );
+    }
+}
+
+/// Column-major C: what comes out is the transpose of the product.
+pub struct ColumnMajor<'a, T> {
+    /// Storage.
+    pub c: &'a mut [T],
+    /// Distance between columns.
+    pub col: usize,
+}
+
+impl<T: Real + HasKernels> Sink<T> for ColumnMajor<'_, T> {
+    fn tile(
+        &mut self,
+        kernels: &Kernels<T>,
+        i0: usize,
+        rows: usize,
+        j0: usize,
+        cols: usize,
+        k: usize,
+        a: Strided<T>,
+        b: &[T],
+        add: bool,
+    ) {
+        let mut tile = [T::ZERO; MAX_MR * MAX_NR];
+        kernels.tile(rows, cols, k, a, b, &mut tile, MAX_NR, false);
+        for j in 0..cols {
+            let to = &mut self.c[(j0 + j) * self.col + i0..][..rows];
+            for (i, t) in to.iter_mut().enumerate() {
+                let old = if add { *t } else { T::ZERO };
+                *t = old + tile[i * MAX_NR + j];
+            }
+        }
     }
 }
 
@@ -165,19 +233,22 @@ pub fn gemm<T: Real + HasKernels>(
     // Equal blocks of k, so that none is short.
     let kc_max = k.div_ceil(k.div_ceil(KC).max(1)).max(1);
     let nc_max = NC / nr * nr;
-    packing
-        .a
-        .resize(packing.a.len().max(kc_max * MAX_MR), T::ZERO);
-    packing
-        .b
-        .resize(kc_max * nc_max.min(n.next_multiple_of(nr)), T::ZERO);
+    let Packing {
+        a: panel_a,
+        b: block,
+        ..
+    } = packing;
+    panel_a.resize(panel_a.len().max(kc_max * MAX_MR), T::ZERO);
+    block.resize(
+        block.len().max(kc_max * nc_max.min(n.next_multiple_of(nr))),
+        T::ZERO,
+    );
     for j0 in (0..n).step_by(nc_max) {
         let nc = nc_max.min(n - j0);
         for p0 in (0..k).step_by(kc_max) {
             let kc = kc_max.min(k - p0);
             let add = into == Into::Add || p0 > 0;
-            for (panel, out) in packing
-                .b
+            for (panel, out) in block
                 .chunks_exact_mut(kc * nr)
                 .take(nc.div_ceil(nr))
                 .enumerate()
@@ -187,25 +258,27 @@ pub fn gemm<T: Real + HasKernels>(
             }
             for i0 in (0..m).step_by(mr) {
                 let rows = mr.min(m - i0);
-                a.pack(i0, rows, p0, kc, &mut packing.a[..kc * rows]);
-                for (panel, b) in packing
-                    .b
+                let a = match a.in_place() {
+                    Some(a) => Strided {
+                        data: &a.data[i0 * a.row + p0 * a.col..],
+                        ..a
+                    },
+                    None => {
+                        a.pack(i0, rows, p0, kc, &mut panel_a[..kc * rows]);
+                        Strided {
+                            data: &*panel_a,
+                            row: 1,
+                            col: rows,
+                        }
+                    }
+                };
+                for (panel, b) in block
                     .chunks_exact(kc * nr)
                     .take(nc.div_ceil(nr))
                     .enumerate()
                 {
                     let j = panel * nr;
-                    c.tile(
-                        kernels,
-                        i0,
-                        rows,
-                        j0 + j,
-                        nr.min(nc - j),
-                        kc,
-                        &packing.a,
-                        b,
-                        add,
-                    );
+                    c.tile(kernels, i0, rows, j0 + j, nr.min(nc - j), kc, a, b, add);
                 }
             }
         }

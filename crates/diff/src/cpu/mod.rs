@@ -20,7 +20,7 @@ use crate::Real;
 use crate::program::{Argument, Kernel, Program, Step, Value};
 use crate::trace::Op;
 use functions::Elementary;
-use gemm::{Into, Packing, RowMajor, Strided, gemm};
+use gemm::{ColumnMajor, Into, Packing, RowMajor, Strided, gemm};
 
 /// A number type that the CPU device computes with.
 pub trait Number: Elementary + simd::HasKernels {
@@ -194,22 +194,50 @@ fn matmul<T: Number>(
             col: col_b,
         };
         let rows = |(i, c): (usize, &mut [T])| {
+            let a = &args[0][batch * m * k + i * ROWS * row_a..(batch + 1) * m * k];
             let a = Strided {
-                data: &args[0][batch * m * k + i * ROWS * row_a..(batch + 1) * m * k],
+                data: a,
                 row: row_a,
                 col: col_a,
             };
+            let m = c.len() / n;
             T::with_packing(|packing| {
-                gemm(
-                    c.len() / n,
-                    n,
-                    k,
-                    &a,
-                    &b,
-                    &mut RowMajor { c, row: n },
-                    Into::Replace,
-                    packing,
-                )
+                if tb && !ta && m <= n {
+                    // Both operands run along k: the smaller one is packed, C comes out transposed.
+                    let (b, a) = (
+                        Strided {
+                            row: col_b,
+                            col: row_b,
+                            ..b
+                        },
+                        Strided {
+                            row: col_a,
+                            col: row_a,
+                            ..a
+                        },
+                    );
+                    gemm(
+                        n,
+                        m,
+                        k,
+                        &b,
+                        &a,
+                        &mut ColumnMajor { c, col: n },
+                        Into::Replace,
+                        packing,
+                    );
+                } else {
+                    gemm(
+                        m,
+                        n,
+                        k,
+                        &a,
+                        &b,
+                        &mut RowMajor { c, row: n },
+                        Into::Replace,
+                        packing,
+                    );
+                }
             });
         };
         if small || m <= ROWS {

@@ -3,9 +3,12 @@
 //!
 //! A microkernel computes C += A·B for an MR × (NV·lanes) tile with A packed as k × MR and B as k × NR.
 #![allow(unsafe_code)]
+// A tile is described by its sizes, three operands and their strides.
+#![allow(clippy::too_many_arguments)]
 
 use std::sync::OnceLock;
 
+use super::gemm::Strided;
 use crate::Real;
 
 /// Instruction sets with code of their own.
@@ -80,8 +83,16 @@ macro_rules! vectorised {
 }
 pub(crate) use vectorised;
 
-/// C[MR × nv·lanes] (+)= Aᵖ·Bᵖ over k steps; A packed k × MR, B packed k × NR, C row-major with stride `ldc`.
-type Kernel<T> = unsafe fn(k: usize, a: *const T, b: *const T, c: *mut T, ldc: usize, add: bool);
+/// C[MR × nv·lanes] (+)= A·B over k steps; A at any (row, column) strides, B packed k × NR, C row-major with stride `ldc`.
+type Kernel<T> = unsafe fn(
+    k: usize,
+    a: *const T,
+    strides: (usize, usize),
+    b: *const T,
+    c: *mut T,
+    ldc: usize,
+    add: bool,
+);
 
 /// See [`direct`].
 type Direct<T> = unsafe fn(
@@ -140,7 +151,6 @@ pub struct Lane {
 
 impl<T: Real> Kernels<T> {
     /// `rows` rows of at most [`NV`] vectors: c[lane.to + i·ldc ..] = Σ_p a[p, i] x[offsets[p] + lane.at ..]; A packed with stride `rows`.
-    #[allow(clippy::too_many_arguments)] // a tile is as many numbers
     pub fn direct(
         &self,
         rows: usize,
@@ -180,7 +190,6 @@ impl<T: Real> Kernels<T> {
 
     /// c[i·ldc + j] += Σ_steps Σ_lanes a[i·lda + step.0 ..] x[offsets[j] + step.1 ..] for `rows` × at most [`NV`] results.
     /// `reach` bounds both parts of every step.
-    #[allow(clippy::too_many_arguments)] // a tile is as many numbers
     pub fn dot(
         &self,
         rows: usize,
@@ -214,35 +223,55 @@ impl<T: Real> Kernels<T> {
         };
     }
 
-    /// One tile of `rows` × `cols` (at most mr × nr): C (+)= Aᵖ·Bᵖ.
-    /// A is packed with stride `rows`, B with stride nr; `c` starts at the tile's corner.
-    #[allow(clippy::too_many_arguments)] // a tile is eight numbers
+    /// One tile of `rows` × `cols` (at most mr × nr): C (+)= A·B.
+    /// A is read in place, B is packed with stride nr; `c` starts at the tile's corner.
     #[inline]
     pub fn tile(
         &self,
         rows: usize,
         cols: usize,
         k: usize,
-        a: &[T],
+        a: Strided<T>,
         b: &[T],
         c: &mut [T],
         ldc: usize,
         add: bool,
     ) {
-        assert!((1..=self.mr).contains(&rows) && (1..=self.nr).contains(&cols));
-        assert!(a.len() >= k * rows && b.len() >= k * self.nr);
+        assert!((1..=self.mr).contains(&rows) && (1..=self.nr).contains(&cols) && k > 0);
+        assert!(a.data.len() > (rows - 1) * a.row + (k - 1) * a.col && b.len() >= k * self.nr);
         assert!(c.len() >= (rows - 1) * ldc + cols);
         let vectors = cols.div_ceil(self.lanes);
         let kernel = self.table[rows - 1][vectors - 1];
+        let strides = (a.row, a.col);
         if vectors * self.lanes == cols {
-            // SAFETY: the kernel reads k·rows of a and k rows of nr of b, and touches `rows` rows of
+            // SAFETY: the kernel reads `rows` × k numbers of a, k rows of nr of b, and touches `rows` rows of
             // vectors·lanes = cols numbers of c; the asserts above hold all three inside their slices.
-            unsafe { kernel(k, a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), ldc, add) };
+            unsafe {
+                kernel(
+                    k,
+                    a.data.as_ptr(),
+                    strides,
+                    b.as_ptr(),
+                    c.as_mut_ptr(),
+                    ldc,
+                    add,
+                )
+            };
             return;
         }
         let mut tile = [T::ZERO; MAX_MR * MAX_NR];
         // SAFETY: as above, with c replaced by a tile of MAX_MR × MAX_NR ≥ rows × vectors·lanes.
-        unsafe { kernel(k, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr(), self.nr, false) };
+        unsafe {
+            kernel(
+                k,
+                a.data.as_ptr(),
+                strides,
+                b.as_ptr(),
+                tile.as_mut_ptr(),
+                self.nr,
+                false,
+            )
+        };
         for i in 0..rows {
             let from = &tile[i * self.nr..i * self.nr + cols];
             let to = &mut c[i * ldc..i * ldc + cols];
@@ -275,12 +304,13 @@ trait Vector<T>: Copy {
 unsafe fn kernel<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
     k: usize,
     mut a: *const T,
+    (row_a, col_a): (usize, usize),
     mut b: *const T,
     c: *mut T,
     ldc: usize,
     add: bool,
 ) {
-    // SAFETY: pointers stay within k·MR, k·NR and MR rows of C, as the caller guarantees.
+    // SAFETY: pointers stay within MR × k of A, k·NR of B and MR rows of C, as the caller guarantees.
     unsafe {
         let mut acc = [[V::zero(); N]; MR];
         for _ in 0..k {
@@ -289,12 +319,12 @@ unsafe fn kernel<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
                 *r = V::load(b.add(v * V::LANES));
             }
             for (i, acc_row) in acc.iter_mut().enumerate() {
-                let ai = V::splat(a.add(i));
+                let ai = V::splat(a.add(i * row_a));
                 for (x, r) in acc_row.iter_mut().zip(row) {
                     *x = ai.fma(r, *x);
                 }
             }
-            a = a.add(MR);
+            a = a.add(col_a);
             b = b.add(NV * V::LANES);
         }
         for (i, acc_row) in acc.into_iter().enumerate() {
@@ -446,9 +476,9 @@ macro_rules! grid {
 macro_rules! table {
     ($T:ty, $V:ty, $mr:literal, $(#[$feature:meta])?) => {{
         $(#[$feature])?
-        unsafe fn tile<const MR: usize, const N: usize>(k: usize, a: *const $T, b: *const $T, c: *mut $T, ldc: usize, add: bool) {
+        unsafe fn tile<const MR: usize, const N: usize>(k: usize, a: *const $T, strides: (usize, usize), b: *const $T, c: *mut $T, ldc: usize, add: bool) {
             // SAFETY: the caller's guarantee, passed on.
-            unsafe { kernel::<$T, $V, MR, N>(k, a, b, c, ldc, add) }
+            unsafe { kernel::<$T, $V, MR, N>(k, a, strides, b, c, ldc, add) }
         }
         $(#[$feature])?
         unsafe fn read<const MR: usize, const N: usize>(offsets: &[usize], a: *const $T, x: *const $T, at: [usize; NV], c: *mut $T, to: [usize; NV], valid: [usize; NV], ldc: usize) {

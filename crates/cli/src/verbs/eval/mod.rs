@@ -1,0 +1,191 @@
+//! `eval`: f(x), ∇ₓ of logit 0, and its tangent d/dε ∇ₓ f at weights + εv, for every sample of a file.
+
+mod compute;
+mod diagnosis;
+mod inputs;
+mod report;
+mod spread;
+mod weights;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use polariscope_data::npy;
+use polariscope_diff::Number;
+use polariscope_network::Network;
+use polariscope_report::{Align, Table};
+use serde::{Deserialize, Serialize};
+
+use crate::args::{ArchitectureArgs, Common, Dtype, index};
+use crate::error::CliError;
+use crate::output;
+use crate::run::{self, Opened, Record, Request};
+use compute::{Answers, Question};
+use inputs::Inputs;
+use spread::Spread;
+use weights::Loaded;
+
+/// What `eval` takes.
+#[derive(Clone, Debug, Args)]
+pub struct EvalArgs {
+    /// The network.
+    #[command(flatten)]
+    pub architecture: ArchitectureArgs,
+    /// Inputs as .npy: NxCxHxW, NxCxL or NxD; the network's input shape is taken from it
+    #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
+    pub x: PathBuf,
+    /// Weights as safetensors; without it they are drawn by --seed and --index
+    #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
+    pub weights: Option<PathBuf>,
+    /// Which of the networks that the seed draws [default: 0]
+    #[arg(long, value_name = "I", value_parser = index, conflicts_with = "weights", help_heading = "Evaluation", allow_negative_numbers = true)]
+    pub index: Option<u64>,
+    /// Also the gradient of logit 0 in the input
+    #[arg(long, help_heading = "Evaluation")]
+    pub gradient: bool,
+    /// Also the tangent of that gradient along this direction of the weights (safetensors)
+    #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
+    pub tangent: Option<PathBuf>,
+}
+
+/// The `[result]` of `run.toml`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Evaluation {
+    samples: usize,
+    outputs: usize,
+    /// Of all outputs of all samples.
+    output: Spread,
+    /// Of the gradient's Euclidean norm over samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient_norm: Option<Spread>,
+    /// Of the tangent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient_tangent_norm: Option<Spread>,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    directory: String,
+    files: &'a [String],
+    #[serde(flatten)]
+    evaluation: &'a Evaluation,
+}
+
+/// Evaluates in the precision asked for.
+pub fn run(args: &EvalArgs, common: &Common) -> Result<(), CliError> {
+    match common.dtype {
+        Dtype::F32 => evaluate::<f32>(args, common),
+        Dtype::F64 => evaluate::<f64>(args, common),
+    }
+}
+
+fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Result<(), CliError> {
+    let inputs = Inputs::<T>::read(&args.x, args.architecture.input)?;
+    let Loaded {
+        graph,
+        weights,
+        tangent,
+        fingerprints,
+    } = Loaded::new(args, common, inputs.shape)?;
+    let mut configuration = args.architecture.configuration(&graph)?;
+    let files = fingerprints
+        .into_iter()
+        .chain([("x", inputs.fingerprint.clone())]);
+    configuration.extend(files.map(|(key, print)| (key.to_string(), print.into())));
+    if args.weights.is_none() {
+        // `index` admits what a TOML integer holds.
+        let index = args.index.unwrap_or(0) as i64;
+        configuration.insert("index".into(), toml::Value::Integer(index));
+    }
+    configuration.insert("gradient".into(), args.gradient.into());
+    let request = Request::new("eval", &graph.name, configuration, common);
+    let mut directory = match run::open(&request, common)? {
+        Opened::Work(directory) => directory,
+        Opened::Finished(path, record) => return show(&path, &record, common),
+    };
+
+    let network = Network::new(graph);
+    let question = Question {
+        gradient: args.gradient,
+        tangent,
+    };
+    let answers = Answers::compute(&network, &weights, &inputs, &question, common)?;
+    let outputs = network.graph().output().len();
+    directory.write(
+        "output.npy",
+        &npy::encode(&[inputs.count(), outputs], &answers.output),
+    )?;
+    for (name, values) in [
+        ("gradient.npy", &answers.gradient),
+        ("gradient_tangent.npy", &answers.tangent),
+    ] {
+        if let Some(values) = values {
+            directory.write(name, &npy::encode(&inputs.dims, values))?;
+        }
+    }
+    let evaluation = answers.summary(inputs.count(), inputs.shape.len());
+    for (name, content) in report::page(&network, &inputs, &answers, &evaluation, &request).files()
+    {
+        directory.write(&name, content.as_bytes())?;
+    }
+    let path = directory.path().to_path_buf();
+    let record = directory.finish(&evaluation)?;
+    show(&path, &record, common)
+}
+
+/// Prints the result of this or an earlier run.
+fn show(path: &std::path::Path, record: &Record, common: &Common) -> Result<(), CliError> {
+    let result = toml::Value::Table(record.result.clone());
+    let evaluation: Evaluation = result.try_into().map_err(|e: toml::de::Error| {
+        CliError::Usage(format!(
+            "{}: the [result] of run.toml is not one of eval ({}); --force runs it again",
+            path.display(),
+            e.message()
+        ))
+    })?;
+    if common.json {
+        return output::print_json(&Shown {
+            directory: path.display().to_string(),
+            files: &record.files,
+            evaluation: &evaluation,
+        });
+    }
+    output::print(&format!(
+        "{}\n{} samples, {} outputs; arrays and report.html in {}\n",
+        evaluation.table().to_text(output::WIDTH),
+        evaluation.samples,
+        evaluation.outputs,
+        path.display()
+    ))
+}
+
+impl Evaluation {
+    fn table(&self) -> Table {
+        use Align::{Left, Right};
+        let mut table = Table::new([
+            ("quantity", Left),
+            ("mean", Right),
+            ("std", Right),
+            ("min", Right),
+            ("max", Right),
+        ]);
+        let rows = [
+            ("output", Some(self.output)),
+            ("‖gradient‖", self.gradient_norm),
+            ("‖gradient tangent‖", self.gradient_tangent_norm),
+        ];
+        for (name, spread) in rows {
+            if let Some(s) = spread {
+                table.push([
+                    name.into(),
+                    s.mean.into(),
+                    s.std.into(),
+                    s.min.into(),
+                    s.max.into(),
+                ]);
+            }
+        }
+        table
+    }
+}

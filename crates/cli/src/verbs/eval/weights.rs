@@ -1,0 +1,99 @@
+//! The network that a weights file fits.
+
+use std::fs;
+use std::path::Path;
+
+use polariscope_diff::Real;
+use polariscope_graph::{Graph, Shape};
+use polariscope_network::{Contents, Weights, WeightsError};
+
+use super::EvalArgs;
+use crate::args::{ArchitectureArgs, Common};
+use crate::error::CliError;
+use crate::run::fingerprint;
+
+/// A network with its numbers.
+pub struct Loaded<T> {
+    /// The architecture, as the inputs and the weights decide it.
+    pub graph: Graph,
+    /// Its weights.
+    pub weights: Weights<T>,
+    /// A direction in weight space.
+    pub tangent: Option<Weights<T>>,
+    /// What the files held, for `run.toml`.
+    pub fingerprints: Vec<(&'static str, String)>,
+}
+
+impl<T: Real> Loaded<T> {
+    /// Reads or draws the weights of a network for samples of shape `input`.
+    pub fn new(args: &EvalArgs, common: &Common, input: Shape) -> Result<Self, CliError> {
+        let mut architecture = args.architecture.clone();
+        architecture.input = Some(input);
+        let graph = architecture.graph()?;
+        let mut fingerprints = Vec::new();
+        let (graph, weights) = match &args.weights {
+            None => {
+                let weights = Weights::draw(&graph, common.seed, args.index.unwrap_or(0));
+                (graph, weights)
+            }
+            Some(path) => {
+                let bytes = read(path)?;
+                fingerprints.push(("weights", fingerprint(&bytes)));
+                fit(&architecture, graph, &bytes, &path.display().to_string())?
+            }
+        };
+        let tangent = match &args.tangent {
+            None => None,
+            Some(path) => {
+                let bytes = read(path)?;
+                fingerprints.push(("tangent", fingerprint(&bytes)));
+                let file = path.display().to_string();
+                Some(Weights::parse(&graph, &bytes, Contents::Tangent, &file)?)
+            }
+        };
+        Ok(Self {
+            graph,
+            weights,
+            tangent,
+            fingerprints,
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, WeightsError> {
+    fs::read(path).map_err(|source| WeightsError::Io {
+        path: path.into(),
+        source,
+    })
+}
+
+/// Reads weights for `graph`. Where the number of outputs was left open and the file has a tensor of
+/// another shape, the number of outputs is the first dimension of that tensor, if everything fits then.
+fn fit<T: Real>(
+    architecture: &ArchitectureArgs,
+    graph: Graph,
+    bytes: &[u8],
+    file: &str,
+) -> Result<(Graph, Weights<T>), CliError> {
+    let parse = |graph: Graph| match Weights::parse(&graph, bytes, Contents::Weights, file) {
+        Ok(weights) => Ok((graph, weights)),
+        Err(e) => Err(e),
+    };
+    let error = match parse(graph) {
+        Err(e) => e,
+        Ok(loaded) => return Ok(loaded),
+    };
+    if let WeightsError::WrongShape { found, .. } = &error
+        && architecture.outputs.is_none()
+    {
+        let outputs = found.split('x').next().and_then(|n| n.parse().ok());
+        let mut architecture = architecture.clone();
+        architecture.outputs = outputs;
+        if let Ok(graph) = architecture.graph()
+            && let Ok(loaded) = parse(graph)
+        {
+            return Ok(loaded);
+        }
+    }
+    Err(error.into())
+}

@@ -14,22 +14,27 @@
 
 mod dataset;
 mod dft;
+mod direction;
 mod error;
 mod files;
 mod generate;
 mod linalg;
 mod load;
+mod params;
 mod parquet;
+mod projection;
 mod spec;
 mod table;
 mod transform;
 
 pub use dataset::{Dataset, Labels, Split};
 pub use dft::{Frequency, Phase, dft_basis, dft_frequencies, dft_vector};
+pub use direction::Direction;
 pub use error::DataError;
 pub use files::{Images, cifar, idx, npy};
-pub use generate::{Direction, Generator, Labeling};
+pub use generate::{Generator, Labeling};
 pub use linalg::{EigenError, SymmetricEigen, covariance, symmetric_eigen};
+pub use projection::{Pca, Projection};
 pub use spec::{Source, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};
-pub use transform::{Pca, Projection, Transforms, grey, normalise, standardise};
+pub use transform::{Transforms, grey, normalise, standardise};

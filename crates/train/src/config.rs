@@ -1,5 +1,8 @@
 //! Settings of a run, as they are logged.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Loss, Optimiser, TrainError};
@@ -12,6 +15,78 @@ pub enum Length {
     Epochs(u64),
     /// Updates; the last epoch may be cut short.
     Steps(u64),
+}
+
+/// Samples an update. Prints back what it parses: `64`, `full`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrWord", into = "NumberOrWord")]
+pub enum BatchSize {
+    /// The whole training set.
+    Full,
+    /// This many; the last batch of an epoch takes what is left.
+    Of(usize),
+}
+
+impl BatchSize {
+    /// Samples an update on a training set of `samples`.
+    pub fn on(self, samples: usize) -> usize {
+        match self {
+            BatchSize::Full => samples.max(1),
+            BatchSize::Of(size) => size.clamp(1, samples.max(1)),
+        }
+    }
+}
+
+impl FromStr for BatchSize {
+    type Err = TrainError;
+
+    fn from_str(text: &str) -> Result<Self, TrainError> {
+        match (text, text.parse()) {
+            ("full", _) => Ok(BatchSize::Full),
+            (_, Ok(size)) if size > 0 => Ok(BatchSize::Of(size)),
+            _ => Err(TrainError::Unfit {
+                what: "the batch size is neither `full` nor a number above 0".to_owned(),
+                wanted: "write for example 64",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for BatchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BatchSize::Full => f.write_str("full"),
+            BatchSize::Of(size) => write!(f, "{size}"),
+        }
+    }
+}
+
+/// How a batch size stands in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum NumberOrWord {
+    Number(usize),
+    Word(String),
+}
+
+impl TryFrom<NumberOrWord> for BatchSize {
+    type Error = TrainError;
+
+    fn try_from(value: NumberOrWord) -> Result<Self, TrainError> {
+        match value {
+            NumberOrWord::Number(size) => size.to_string().parse(),
+            NumberOrWord::Word(word) => word.parse(),
+        }
+    }
+}
+
+impl From<BatchSize> for NumberOrWord {
+    fn from(size: BatchSize) -> Self {
+        match size {
+            BatchSize::Full => NumberOrWord::Word("full".to_owned()),
+            BatchSize::Of(size) => NumberOrWord::Number(size),
+        }
+    }
 }
 
 /// The learning rate as a function of the step t = 0, …, T−1.
@@ -42,9 +117,8 @@ pub struct Config {
     /// Gradients of a larger global norm are scaled down to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
-    /// Samples an update, the last batch of an epoch taking what is left; the whole training set when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch_size: Option<usize>,
+    /// Samples an update.
+    pub batch_size: BatchSize,
     /// When to stop.
     pub length: Length,
     /// Epochs a row of the history.
@@ -69,7 +143,7 @@ impl Default for Config {
             learning_rate: 0.02,
             schedule: Schedule::LinearDecay,
             clip: None,
-            batch_size: Some(64),
+            batch_size: BatchSize::Of(64),
             length: Length::Epochs(10),
             row_every: 1,
             init_seed: 0,
@@ -102,8 +176,8 @@ impl Config {
         )?;
         let clip = self.clip.unwrap_or(1.0);
         require(positive(clip), "gradient clip", clip, above)?;
-        let batch = self.batch_size.unwrap_or(1);
-        require(batch > 0, "batch size", batch as f64, "at least 1")?;
+        let empty = self.batch_size == BatchSize::Of(0);
+        require(!empty, "batch size", 0.0, "at least 1")?;
         let (Length::Epochs(length) | Length::Steps(length)) = self.length;
         require(
             length > 0,
@@ -123,8 +197,7 @@ impl Config {
 
     /// Updates an epoch on `samples` training samples.
     pub fn steps_an_epoch(&self, samples: usize) -> u64 {
-        let batch = self.batch_size.unwrap_or(samples).clamp(1, samples.max(1));
-        samples.div_ceil(batch).max(1) as u64
+        samples.div_ceil(self.batch_size.on(samples)).max(1) as u64
     }
 
     /// Updates of the whole run.

@@ -27,7 +27,7 @@ pub fn ensemble<T: Number, R: Send>(
         trainer.run(&mut Quiet)?;
         Ok(read(index, trainer.into_state()))
     };
-    let batch = config.batch_size.unwrap_or(usize::MAX).min(train.len());
+    let batch = config.batch_size.on(train.len());
     if multiplications(graph).saturating_mul(batch) < LARGE {
         indices.into_par_iter().map(one).collect()
     } else {

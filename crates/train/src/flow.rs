@@ -41,12 +41,10 @@ pub struct FlowConfig {
     pub max_output_change: f64,
     /// Bound on the relative change of the gradient in a step.
     pub max_gradient_change: f64,
-    /// Stop when every y F is above this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub margin: Option<f64>,
-    /// Stop at this time exactly.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_time: Option<f64>,
+    /// Stop when every y F is above this; `inf` for never.
+    pub margin: f64,
+    /// Stop at this time exactly; `inf` for never.
+    pub max_time: f64,
     /// Stop after this many accepted steps.
     pub max_steps: u64,
 }
@@ -63,8 +61,8 @@ impl Default for FlowConfig {
             first_dt: 1.0,
             max_output_change: 0.1,
             max_gradient_change: 1e-4,
-            margin: Some(1.0),
-            max_time: None,
+            margin: 1.0,
+            max_time: f64::INFINITY,
             max_steps: 100_000,
         }
     }
@@ -79,7 +77,6 @@ impl FlowConfig {
             ("first-dt", self.first_dt),
             ("max-output-change", self.max_output_change),
             ("max-gradient-change", self.max_gradient_change),
-            ("max-time", self.max_time.unwrap_or(1.0)),
         ];
         for (setting, value) in positive {
             if !(value.is_finite() && value > 0.0) {
@@ -90,14 +87,22 @@ impl FlowConfig {
                 });
             }
         }
-        match self.margin {
-            Some(value) if !value.is_finite() => Err(TrainError::Setting {
-                setting: "margin",
-                value,
-                wanted: "a finite number",
-            }),
-            _ => Ok(()),
+        let unlike = [
+            ("margin", self.margin, f64::NEG_INFINITY),
+            ("max-time", self.max_time, 0.0),
+        ];
+        for (setting, value, above) in unlike {
+            // Written so that NaN is refused.
+            if !(value > above) {
+                let wanted = "a number above 0 (any sign for the margin), or inf for never";
+                return Err(TrainError::Setting {
+                    setting,
+                    value,
+                    wanted,
+                });
+            }
         }
+        Ok(())
     }
 }
 
@@ -389,20 +394,16 @@ impl<'a, T: Number> Flow<'a, T> {
 
     /// The rule that ends the flow here, if any does.
     pub fn stops(&self) -> Option<StopReason> {
-        let inside = |margin: f64| {
-            self.predictor()
-                .zip(&self.y)
-                .all(|(f, &y)| (f * y).to_f64() > margin)
-        };
-        if self.config.margin.is_some_and(inside) {
+        let margin = self.config.margin;
+        if self
+            .predictor()
+            .zip(&self.y)
+            .all(|(f, &y)| (f * y).to_f64() > margin)
+        {
             Some(StopReason::Margin)
         } else if self.here.norm == 0.0 {
             Some(StopReason::Stationary)
-        } else if self
-            .config
-            .max_time
-            .is_some_and(|end| self.state.time >= end)
-        {
+        } else if self.state.time >= self.config.max_time {
             Some(StopReason::Time)
         } else if self.state.accepted >= self.config.max_steps {
             Some(StopReason::Steps)
@@ -414,10 +415,7 @@ impl<'a, T: Number> Flow<'a, T> {
     /// Tries steps until one is accepted.
     pub fn step(&mut self) -> Result<(), TrainError> {
         loop {
-            let left = self
-                .config
-                .max_time
-                .map_or(f64::INFINITY, |end| end - self.state.time);
+            let left = self.config.max_time - self.state.time;
             let dt = self.state.dt.min(left);
             let moved = self.propose(dt);
             self.look();
@@ -431,7 +429,7 @@ impl<'a, T: Number> Flow<'a, T> {
                 self.state.time = if dt < left {
                     self.state.time + dt
                 } else {
-                    self.state.time + left
+                    self.config.max_time
                 };
                 self.state.accepted += 1;
                 if dt < left && output < 0.5 && gradient < 0.5 {

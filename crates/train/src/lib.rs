@@ -5,13 +5,13 @@
 //!
 //! ```
 //! use polariscope_graph::{ZooOptions, zoo};
-//! use polariscope_train::{Config, Labels, Length, Quiet, Samples, State, Trainer};
+//! use polariscope_train::{BatchSize, Config, Labels, Length, Quiet, Samples, State, Trainer};
 //!
 //! // Two points, two classes: any network separates them.
 //! let input = Some("2".parse()?);
 //! let graph = zoo("mlp-1x16", &ZooOptions { input, outputs: Some(1), ..ZooOptions::default() })?;
 //! let train = Samples { x: &[1.0, 0.0, 0.0, 1.0], y: Labels::Classes(&[0, 1]) };
-//! let config = Config { batch_size: None, length: Length::Steps(200), ..Config::default() };
+//! let config = Config { batch_size: BatchSize::Full, length: Length::Steps(200), ..Config::default() };
 //! let state = State::<f32>::new(&graph, &config, 0);
 //! let mut trainer = Trainer::new(&graph, &config, train, None, state)?;
 //! trainer.run(&mut Quiet)?;
@@ -35,7 +35,7 @@ mod state;
 mod step;
 mod train;
 
-pub use config::{Config, Length, Schedule};
+pub use config::{BatchSize, Config, Length, Schedule};
 pub use ensemble::ensemble;
 pub use error::{Diverged, TrainError};
 pub use evaluate::{Evaluator, Metrics};

@@ -114,7 +114,7 @@ impl<'a, T: Number> Trainer<'a, T> {
             ..train
         };
         let targets = noisy.targets(config.loss, outputs);
-        let batch = config.batch_size.unwrap_or(n).clamp(1, n);
+        let batch = config.batch_size.on(n);
         let plan = |size| BatchGradient::new(graph, config.loss.into(), size);
         let last = match n % batch {
             0 => None,

@@ -1,0 +1,61 @@
+//! Our side of `bench/core`. Reads one command a line:
+//!
+//! - `prepare NAME DIR` sets a task up and writes its weights and inputs to DIR;
+//! - `check NAME FILE` runs it once from the start and writes the result as raw f32;
+//! - `time NAME REPEATS` prints the wall seconds of each run;
+//! - `peak` prints the largest resident memory in kB.
+#![forbid(unsafe_code)]
+
+mod tasks;
+
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use tasks::Task;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let mut tasks: Vec<(String, Task)> = Vec::new();
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["prepare", name, dir] => {
+                tasks.push((name.to_owned(), Task::prepare(name, dir)?));
+                writeln!(out, "ready")?;
+            }
+            ["check", name, file] => {
+                let bytes: Vec<u8> = find(&mut tasks, name)?.check()?.iter().flat_map(|v| v.to_le_bytes()).collect();
+                std::fs::write(file, bytes)?;
+                writeln!(out, "written")?;
+            }
+            ["time", name, repeats] => {
+                let task = find(&mut tasks, name)?;
+                for _ in 0..repeats.parse::<usize>()? {
+                    let start = Instant::now();
+                    task.run()?;
+                    write!(out, "{:.9} ", start.elapsed().as_secs_f64())?;
+                }
+                writeln!(out)?;
+            }
+            ["peak"] => writeln!(out, "{}", peak()?)?,
+            _ => return Err(format!("unknown command: {line}").into()),
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn find<'a>(tasks: &'a mut [(String, Task)], name: &str) -> Result<&'a mut Task, Failure> {
+    let found = tasks.iter_mut().find(|(n, _)| n == name);
+    Ok(&mut found.ok_or_else(|| format!("{name} has not been prepared"))?.1)
+}
+
+/// Largest resident memory so far, in kB.
+fn peak() -> Result<u64, Failure> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}

@@ -1,0 +1,209 @@
+//! Gradient flow against the closed form of linear models.
+
+use polariscope_graph::{Graph, ZooOptions, parse_file};
+use polariscope_network::Weights;
+use polariscope_train::{
+    Control, Flow, FlowConfig, FlowState, Labels, Loss, Origin, Samples, StopReason, TrainError,
+};
+
+const X: [f32; 4] = [1.0, 0.5, -0.5, 2.0];
+const Y: [f32; 2] = [1.0, -2.0];
+
+fn linear() -> (Graph, Weights<f64>) {
+    let text = "input = [2]\nlayers = [{ op = \"dense\", features = 1, bias = false }]";
+    let graph = parse_file(text, "test.toml", &ZooOptions::default()).unwrap();
+    (
+        graph,
+        Weights {
+            values: vec![vec![0.3, -0.7]],
+        },
+    )
+}
+
+fn samples() -> Samples<'static> {
+    Samples {
+        x: &X,
+        y: Labels::Targets {
+            values: &Y,
+            width: 1,
+        },
+    }
+}
+
+/// f(t) − y = e^{−tK} (f(0) − y), K = X Xᵀ, by the spectral projectors of a symmetric 2 × 2 matrix.
+fn residual(t: f64, start: [f64; 2]) -> [f64; 2] {
+    let [a, b, c, d] = X.map(f64::from);
+    let [p, q, r] = [a * a + b * b, a * c + b * d, c * c + d * d];
+    let (mean, half) = ((p + r) / 2.0, (((p - r) / 2.0).powi(2) + q * q).sqrt());
+    let (l1, l2) = (mean + half, mean - half);
+    let (e1, e2) = ((-t * l1).exp(), (-t * l2).exp());
+    // e^{−tK} = [e1 (K − l2) − e2 (K − l1)]/(l1 − l2)
+    let entry = |k: f64, unit: f64| (e1 * (k - l2 * unit) - e2 * (k - l1 * unit)) / (l1 - l2);
+    let [u, v] = start;
+    [
+        entry(p, 1.0) * u + entry(q, 0.0) * v,
+        entry(q, 0.0) * u + entry(r, 1.0) * v,
+    ]
+}
+
+fn config(time: f64) -> FlowConfig {
+    FlowConfig {
+        loss: Loss::Sse,
+        margin: f64::INFINITY,
+        max_time: time,
+        ..FlowConfig::default()
+    }
+}
+
+/// Largest error of f at time t, and the number of steps.
+fn error(config: &FlowConfig) -> (f64, u64) {
+    let (graph, weights) = linear();
+    let mut flow = Flow::new(&graph, config, samples(), weights).unwrap();
+    let start = [0, 1].map(|i| flow.outputs()[i] - f64::from(Y[i]));
+    assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Time);
+    let time = config.max_time;
+    assert_eq!(flow.state().time, time);
+    let want = residual(time, start);
+    let errors = [0, 1].map(|i| (flow.outputs()[i] - f64::from(Y[i]) - want[i]).abs());
+    (errors[0].max(errors[1]), flow.state().accepted)
+}
+
+/// The bound on the gradient lets λ dt reach √1e-4 = 0.01 on the leading direction, so Euler is off by about
+/// (λ dt) λt e^{−λt}/2 ≤ 0.2 % of the residual (here of size 3): first order, a tenth for a hundredth of the bound.
+#[test]
+fn follows_the_exponential() {
+    for time in [0.1, 0.5, 2.0] {
+        let (coarse, steps) = error(&config(time));
+        assert!(coarse < 0.01, "t = {time}: {coarse}");
+        let (fine, more) = error(&FlowConfig {
+            max_gradient_change: 1e-6,
+            ..config(time)
+        });
+        assert!(fine < 0.15 * coarse, "t = {time}: {fine} {coarse}");
+        assert!(more > 5 * steps);
+    }
+}
+
+/// α-model: F(0) = 0 and dF/dt = −K (F − y) whatever α is.
+#[test]
+fn lazy_time_does_not_depend_on_alpha() {
+    let (graph, weights) = linear();
+    let want = residual(0.5, Y.map(|y| -f64::from(y)));
+    for alpha in [0.1, 1.0, 100.0] {
+        let config = FlowConfig {
+            alpha,
+            origin: Origin::Initial,
+            ..config(0.5)
+        };
+        let mut flow = Flow::new(&graph, &config, samples(), weights.clone()).unwrap();
+        let start = flow.outputs().to_vec();
+        flow.run(|_| Control::Continue).unwrap();
+        for i in 0..2 {
+            let predictor = alpha * (flow.outputs()[i] - start[i]);
+            let exact = want[i] + f64::from(Y[i]);
+            assert!(
+                (predictor - exact).abs() < 0.01,
+                "α = {alpha}: {predictor} {exact}"
+            );
+        }
+    }
+}
+
+#[test]
+fn stops_at_the_margin_or_at_rest() {
+    let (graph, weights) = linear();
+    let classes = Samples {
+        x: &X,
+        y: Labels::Classes(&[1, 0]),
+    };
+    // The default: soft hinge until every y F is above 1.
+    let soft = FlowConfig::default();
+    let mut flow = Flow::new(&graph, &soft, classes, weights.clone()).unwrap();
+    assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Margin);
+    assert!(flow.outputs()[0] > 1.0 && flow.outputs()[1] < -1.0);
+    assert_eq!(flow.row().accuracy, Some(1.0));
+    // A quadratic hinge has zero gradient beyond its margin.
+    let hinge = Loss::Hinge {
+        power: 1.0,
+        margin: 0.5,
+    };
+    let rest = FlowConfig {
+        loss: hinge,
+        margin: f64::INFINITY,
+        ..FlowConfig::default()
+    };
+    let mut flow = Flow::new(&graph, &rest, classes, weights.clone()).unwrap();
+    assert_eq!(
+        flow.run(|_| Control::Continue).unwrap(),
+        StopReason::Stationary
+    );
+    assert_eq!(flow.row().loss, 0.0);
+    // A budget of steps, and an observer.
+    let budget = FlowConfig {
+        max_steps: 3,
+        ..soft
+    };
+    let mut flow = Flow::new(&graph, &budget, classes, weights).unwrap();
+    assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Steps);
+    let (_, weights) = linear();
+    let mut flow = Flow::new(&graph, &budget, classes, weights).unwrap();
+    assert_eq!(flow.run(|_| Control::Stop).unwrap(), StopReason::Observer);
+}
+
+#[test]
+fn resumes_bit_for_bit() {
+    let (graph, weights) = linear();
+    let config = FlowConfig {
+        alpha: 2.0,
+        origin: Origin::Initial,
+        ..config(0.3)
+    };
+    let mut whole = Flow::new(&graph, &config, samples(), weights.clone()).unwrap();
+    whole.run(|_| Control::Continue).unwrap();
+    let mut first = Flow::new(&graph, &config, samples(), weights).unwrap();
+    first
+        .run(|flow| {
+            if flow.state().accepted == 4 {
+                Control::Stop
+            } else {
+                Control::Continue
+            }
+        })
+        .unwrap();
+    let bytes = first.into_state().to_bytes();
+    let state = FlowState::<f64>::from_bytes(&bytes).unwrap();
+    let mut second = Flow::resume(&graph, &config, samples(), state).unwrap();
+    second.run(|_| Control::Continue).unwrap();
+    assert_eq!(
+        second.into_state().to_bytes(),
+        whole.into_state().to_bytes()
+    );
+    for cut in 0..bytes.len() {
+        assert!(FlowState::<f64>::from_bytes(&bytes[..cut]).is_err());
+    }
+}
+
+#[test]
+fn refuses_chance_and_nonsense() {
+    let text = "input = [2]\nlayers = [{ op = \"dropout\" }, { op = \"dense\", features = 1 }]";
+    let graph = parse_file(text, "test.toml", &ZooOptions::default()).unwrap();
+    let config = FlowConfig::default();
+    let flow = Flow::<f64>::new(&graph, &config, samples(), Weights::draw(&graph, 0, 0));
+    assert!(matches!(flow.err(), Some(TrainError::Unfit { .. })));
+    assert!(
+        FlowConfig {
+            alpha: 0.0,
+            ..FlowConfig::default()
+        }
+        .check()
+        .is_err()
+    );
+    assert!(
+        FlowConfig {
+            max_time: f64::NAN,
+            ..FlowConfig::default()
+        }
+        .check()
+        .is_err()
+    );
+}

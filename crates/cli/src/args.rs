@@ -11,6 +11,8 @@ use crate::error::CliError;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::init::InitArgs;
+use crate::verbs::list::ListArgs;
+use crate::verbs::train::TrainArgs;
 
 /// Shows the inductive bias of a neural architecture.
 #[derive(Debug, Parser)]
@@ -28,14 +30,16 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Name the architectures of the zoo
-    List,
+    /// Name the architectures of the zoo, or the data sets
+    List(ListArgs),
     /// Describe an architecture layer by layer: shapes, parameters, receptive fields, init laws
     Show(ArchitectureArgs),
     /// Draw the initial weights of a network into a safetensors file
     Init(InitArgs),
-    /// Evaluate a network: outputs, input gradients, their tangents along a direction of the weights
+    /// Evaluate a network: outputs, input gradients, tangents of these along a weight direction
     Eval(EvalArgs),
+    /// Train a network: learning curves, weights, report
+    Train(TrainArgs),
     /// Compare the core with closed forms on this machine
     Check(CheckArgs),
 }
@@ -226,6 +230,12 @@ impl ArchitectureArgs {
         Ok(load(&self.architecture, &options)?)
     }
 
+    /// Whether the architecture is a file, which fixes the number of outputs, and not a name of the zoo.
+    pub fn is_file(&self) -> bool {
+        let known = zoo(&self.architecture, &self.options());
+        matches!(known, Err(GraphError::UnknownArchitecture { .. }))
+    }
+
     /// The architecture as resolved into `graph`, for `run.toml`. A file is kept with its text: the record
     /// then says what was computed even after the file has changed.
     pub fn configuration(&self, graph: &Graph) -> Result<toml::Table, CliError> {
@@ -241,9 +251,7 @@ impl ArchitectureArgs {
         if let Some(bias) = self.bias {
             set("bias", bias.to_string());
         }
-        if let Err(GraphError::UnknownArchitecture { .. }) =
-            zoo(&self.architecture, &self.options())
-        {
+        if self.is_file() {
             let text = std::fs::read_to_string(&self.architecture)
                 .map_err(|e| CliError::Usage(format!("{}: {e}", self.architecture)))?;
             set("architecture_text", text);
@@ -261,13 +269,15 @@ impl ArchitectureArgs {
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+/// A whole number that a TOML integer holds.
+pub fn seed(text: &str) -> Result<u64, String> {
     let most = i64::MAX as u64;
     let seed = text.parse().ok().filter(|&n| n <= most);
     seed.ok_or_else(|| format!("a seed is a whole number from 0 to {most}"))
 }
 
-fn count(text: &str) -> Result<usize, String> {
+/// A whole number of at least 1.
+pub fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&n| n >= 1);
     count.ok_or_else(|| "must be a whole number of at least 1".to_string())
 }

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
 use polariscope_graph::GraphError;
 use polariscope_network::{NetworkError, WeightsError};
+use polariscope_train::TrainError;
 
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,17 @@ impl From<DataError> for CliError {
 impl From<NetworkError> for CliError {
     fn from(e: NetworkError) -> Self {
         CliError::Usage(e.to_string())
+    }
+}
+
+impl From<TrainError> for CliError {
+    fn from(e: TrainError) -> Self {
+        match e {
+            TrainError::Diverged(_)
+            | TrainError::Stalled { .. }
+            | TrainError::Checkpoint { .. } => CliError::Failed(e.to_string()),
+            _ => CliError::Usage(e.to_string()),
+        }
     }
 }
 

@@ -48,10 +48,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(cli: Cli) -> Result<(), CliError> {
     cli.common.prepare()?;
     match &cli.verb {
-        Verb::List => verbs::list::run(&cli.common),
+        Verb::List(args) => verbs::list::run(args, &cli.common),
         Verb::Show(args) => verbs::show::run(args, &cli.common),
         Verb::Init(args) => verbs::init::run(args, &cli.common),
         Verb::Eval(args) => verbs::eval::run(args, &cli.common),
+        Verb::Train(args) => verbs::train::run(args, &cli.common),
         Verb::Check(args) => verbs::check::run(args, &cli.common),
     }
 }

@@ -62,6 +62,17 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Writes a line above the bar, where there is one.
+    pub fn note(&self, text: &str) {
+        if let Some(drawn) = &self.drawn {
+            // Held while writing, so that no other thread draws into the line.
+            let _drawn = drawn.lock();
+            let _ = writeln!(io::stderr().lock(), "\r\x1b[K{text}");
+        }
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.drawn.is_some() {

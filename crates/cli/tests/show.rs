@@ -94,6 +94,23 @@ fn every_listed_name_can_be_shown() {
 }
 
 #[test]
+fn data_sets_are_listed() {
+    let dir = directory("listed-data");
+    let text = succeed(&dir, &["list", "data"]);
+    let list: Value = serde_json::from_str(&succeed(&dir, &["list", "data", "--json"])).unwrap();
+    let names = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    for name in ["mnist", "cifar10", "npy", "linear", "stripe"] {
+        assert!(names.contains(&name) && text.contains(name), "{name}");
+    }
+    assert!(refused(&dir, &["list", "dta"]).contains("data"));
+}
+
+#[test]
 fn an_architecture_file_works_like_a_name() {
     let dir = directory("file");
     let text = "input = [10]\nlayers = [ { op = \"dense\", features = 3, name = \"head\" } ]\n";

@@ -17,6 +17,10 @@ fn help_and_version_succeed() {
         &["-h"],
         &["show", "--help"],
         &["list", "--help"],
+        &["init", "--help"],
+        &["eval", "--help"],
+        &["train", "--help"],
+        &["check", "--help"],
     ] {
         let text = succeed(&dir, args);
         assert!(text.contains("Usage: polariscope"), "{text}");

@@ -140,7 +140,7 @@ impl Default for Config {
                 momentum: 0.9,
                 weight_decay: 5e-4,
             },
-            learning_rate: 0.02,
+            learning_rate: 0.03,
             schedule: Schedule::LinearDecay,
             clip: None,
             batch_size: BatchSize::Of(64),

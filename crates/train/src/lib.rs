@@ -28,6 +28,7 @@ mod error;
 mod evaluate;
 mod flow;
 mod history;
+mod lane;
 mod loss;
 mod optimiser;
 mod samples;

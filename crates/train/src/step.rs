@@ -1,8 +1,9 @@
 //! One gradient of the loss of a batch.
 //!
-//! Without batch-norm samples do not see each other: a batch is cut into tasks of a fixed number of samples
-//! ([`samples_a_task`], at most eight), each with a plan and a workspace of its own, and their gradients are
-//! added in the order of the tasks. With batch-norm, or when the batch is little work, there is one task.
+//! Without batch-norm samples do not see each other: a batch is cut into chunks of a fixed number of samples
+//! (by [`samples_a_task`]), and these go to at most eight lanes that run in parallel, each with one workspace.
+//! A lane adds the gradients of its chunks in their order, then the lanes' are added in theirs: shapes decide,
+//! not threads. With batch-norm, or when the batch is little work, there is one chunk.
 //!
 //! The predictor is F = α (f − f₀), the loss L = (1/α²) ℓ(F, y): with f₀ = 0 and α = 1 the network itself,
 //! with f₀ the outputs at initialisation the α-model of lazy training.
@@ -11,15 +12,17 @@ use polariscope_diff::program::Value;
 use polariscope_diff::{Id, Number, Program, Workspace, vjp};
 use polariscope_graph::{Graph, Node, Op, Role};
 use polariscope_network::{Lowered, Mode, Weights, lower, multiplications, samples_a_task};
-use polariscope_random::Stream;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::lane::{Chunk, Compiled, Lane, Shared};
 use crate::{Loss, TrainError};
 
-/// Most tasks a batch is cut into: each holds a gradient.
-const TASKS: usize = 8;
-/// Multiplications of a forward pass under which a batch is one task.
+/// Most lanes: each holds a gradient.
+const LANES: usize = 8;
+/// A chunk may be this many times what suits the cache if that saves adding gradients.
+const GROWTH: usize = 4;
+/// Multiplications of a forward pass under which a batch is one chunk.
 const SMALL: usize = 1_000_000;
 /// Numbers of the gradient added by one task.
 const BLOCK: usize = 1 << 13;
@@ -71,25 +74,6 @@ pub struct Batch<'a, T> {
     pub step: u64,
 }
 
-/// Positions in the outputs of a plan: loss, f, gradients, then batch statistics.
-const LOSS: usize = 0;
-const OUTPUT: usize = 1;
-const GRADIENT: usize = 2;
-
-struct Compiled {
-    program: Program,
-    /// Numbers a sample and rate of each dropout mask.
-    masks: Vec<(usize, f64)>,
-}
-
-struct Task<T> {
-    plan: usize,
-    first: usize,
-    samples: usize,
-    workspace: Workspace<T>,
-    masks: Vec<Vec<T>>,
-}
-
 /// A batch-norm layer's buffers: indices of running mean and variance, weight of the new batch.
 struct Running {
     mean: usize,
@@ -103,8 +87,8 @@ pub struct BatchGradient<T> {
     outputs: usize,
     objective: Objective,
     plans: Vec<Compiled>,
-    tasks: Vec<Task<T>>,
-    /// The gradient, where there is more than one task.
+    lanes: Vec<Lane<T>>,
+    /// The gradient, where there is more than one lane.
     sum: Vec<Vec<T>>,
     running: Vec<Running>,
     mask_names: Vec<String>,
@@ -113,80 +97,68 @@ pub struct BatchGradient<T> {
 impl<T: Number> BatchGradient<T> {
     /// Plans the gradient of `objective` for batches of `batch` samples.
     pub fn new(graph: &Graph, objective: Objective, batch: usize) -> Result<Self, TrainError> {
-        let mut norms = graph
-            .nodes
-            .iter()
-            .filter(|n| matches!(n.op, Op::BatchNorm { .. }))
-            .peekable();
-        let one = norms.peek().is_some() || multiplications(graph).saturating_mul(batch) < SMALL;
-        let size = if one {
-            batch
-        } else {
-            samples_a_task(graph).max(batch.div_ceil(TASKS))
-        };
-        let alone = |n: &&Node| match n.op {
-            Op::BatchNorm { weight, .. } => {
-                batch == 1 && graph.param(weight).len() == n.shape.len()
-            }
-            _ => false,
-        };
-        if let Some(node) = norms.find(alone) {
-            return Err(TrainError::Unfit {
-                what: format!(
-                    "a batch of 1 sample leaves batch-norm layer {} nothing to average",
-                    node.layer
-                ),
-                wanted: "choose a batch size that leaves no batch of 1",
-            });
+        if batch == 0 {
+            return Err(TrainError::Empty { part: "training" });
         }
+        check_norms(graph, batch)?;
         let mut gradient = BatchGradient {
             sample: graph.input().len(),
             outputs: graph.output().len(),
             objective,
             plans: Vec::new(),
-            tasks: Vec::new(),
+            lanes: Vec::new(),
             sum: Vec::new(),
             running: Vec::new(),
             mask_names: Vec::new(),
         };
-        for first in (0..batch).step_by(size.max(1)) {
-            let samples = size.min(batch - first);
-            let known = gradient
-                .tasks
-                .iter()
-                .find(|t| t.samples == samples)
-                .map(|t| t.plan);
-            let plan = match known {
-                Some(plan) => plan,
-                None => gradient.compile(graph, samples, batch)?,
-            };
-            let compiled = &gradient.plans[plan];
-            gradient.tasks.push(Task {
-                plan,
-                first,
-                samples,
-                workspace: Workspace::new(&compiled.program),
-                masks: compiled
-                    .masks
-                    .iter()
-                    .map(|m| vec![T::ZERO; m.0 * samples])
-                    .collect(),
-            });
+        let size = chunk_size(graph, batch);
+        // All chunks but the last have one size: at most two plans.
+        gradient.compile(graph, size, batch)?;
+        if !batch.is_multiple_of(size) {
+            gradient.compile(graph, batch % size, batch)?;
         }
-        if gradient.tasks.len() > 1 {
-            let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
-            gradient.sum = trainable.map(|p| vec![T::ZERO; p.len()]).collect();
-        }
+        gradient.lay_out(graph, size, batch);
         Ok(gradient)
     }
 
-    /// Adds the plan of a task of `samples` out of `batch`.
-    fn compile(
-        &mut self,
-        graph: &Graph,
-        samples: usize,
-        batch: usize,
-    ) -> Result<usize, TrainError> {
+    /// Deals the chunks out to lanes, neighbours together.
+    fn lay_out(&mut self, graph: &Graph, size: usize, batch: usize) {
+        let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
+        let zeros = || trainable.clone().map(|p| vec![T::ZERO; p.len()]).collect();
+        let chunk = |first: usize| Chunk {
+            plan: usize::from(first + size > batch),
+            first,
+            samples: size.min(batch - first),
+        };
+        let starts: Vec<usize> = (0..batch).step_by(size).collect();
+        let lanes = starts.len().min(LANES);
+        for lane in 0..lanes {
+            let range = lane * starts.len() / lanes..(lane + 1) * starts.len() / lanes;
+            let chunks: Vec<Chunk> = starts[range].iter().map(|&first| chunk(first)).collect();
+            let workspace = |(i, plan): (usize, &Compiled)| {
+                let used = chunks.iter().any(|c| c.plan == i);
+                used.then(|| Workspace::new(&plan.program))
+            };
+            self.lanes.push(Lane {
+                workspaces: self.plans.iter().enumerate().map(workspace).collect(),
+                masks: vec![Vec::new(); self.mask_names.len()],
+                loss: 0.0,
+                f: Vec::new(),
+                sum: if chunks.len() > 1 {
+                    zeros()
+                } else {
+                    Vec::new()
+                },
+                chunks,
+            });
+        }
+        if lanes > 1 {
+            self.sum = zeros();
+        }
+    }
+
+    /// Adds the plan of a chunk of `samples` out of `batch`.
+    fn compile(&mut self, graph: &Graph, samples: usize, batch: usize) -> Result<(), TrainError> {
         let Lowered {
             trace: mut t,
             params,
@@ -246,7 +218,7 @@ impl<T: Number> BatchGradient<T> {
             .collect();
         let masks = masks.iter().map(mask).collect();
         self.plans.push(Compiled { program, masks });
-        Ok(self.plans.len() - 1)
+        Ok(())
     }
 
     /// Whether the gradient depends on [`Batch::seed`] and [`Batch::step`].
@@ -255,48 +227,33 @@ impl<T: Number> BatchGradient<T> {
     }
 
     /// Evaluates loss, outputs, gradient and batch statistics.
+    ///
+    /// # Panics
+    /// If weights or batch are not of the sizes planned for.
     pub fn run(&mut self, weights: &Weights<T>, batch: Batch<T>) {
-        let names = &self.mask_names;
-        let (sample, outputs, plans) = (self.sample, self.outputs, &self.plans);
-        let initial = self.objective.origin == Origin::Initial;
-        let run = |task: &mut Task<T>| {
-            let plan = &plans[task.plan];
-            for ((mask, name), &(length, rate)) in task.masks.iter_mut().zip(names).zip(&plan.masks)
-            {
-                let stream = Stream::new(batch.seed, batch.step, name);
-                draw_mask(&stream, task.first * length, rate, mask);
-            }
-            let rows = |values: &'_ [T], width: usize| -> std::ops::Range<usize> {
-                let first = (task.first * width).min(values.len());
-                first..((task.first + task.samples) * width).min(values.len())
-            };
-            let mut leaves: Vec<&[T]> = Vec::with_capacity(plan.program.leaves.len());
-            leaves.push(&batch.x[rows(batch.x, sample)]);
-            leaves.extend(weights.values.iter().map(Vec::as_slice));
-            leaves.extend(task.masks.iter().map(Vec::as_slice));
-            leaves.push(&batch.y[rows(batch.y, outputs)]);
-            if initial {
-                leaves.push(&batch.origin[rows(batch.origin, outputs)]);
-            }
-            plan.program.run(&leaves, &mut task.workspace);
+        let shared = Shared {
+            plans: &self.plans,
+            mask_names: &self.mask_names,
+            sample: self.sample,
+            outputs: self.outputs,
+            origin: self.objective.origin,
+            weights,
+            batch,
         };
-        match self.tasks.as_mut_slice() {
-            [task] => run(task),
-            tasks => {
-                tasks.par_iter_mut().for_each(run);
+        match self.lanes.as_mut_slice() {
+            [lane] => lane.run(&shared),
+            lanes => {
+                lanes.par_iter_mut().for_each(|lane| lane.run(&shared));
                 self.add();
             }
         }
     }
 
-    /// The gradients of the tasks, added in their order.
+    /// The gradients of the lanes, added in their order.
     fn add(&mut self) {
-        let (tasks, plans) = (&self.tasks, &self.plans);
+        let (lanes, plans) = (&self.lanes, &self.plans);
         self.sum.par_iter_mut().enumerate().for_each(|(i, sum)| {
-            let parts: Vec<&[T]> = tasks
-                .iter()
-                .map(|task| output(plans, task, GRADIENT + i))
-                .collect();
+            let parts: Vec<&[T]> = lanes.iter().map(|lane| lane.gradient(plans, i)).collect();
             sum.par_chunks_mut(BLOCK)
                 .enumerate()
                 .for_each(|(block, sum)| {
@@ -313,40 +270,34 @@ impl<T: Number> BatchGradient<T> {
 
     /// Loss of the batch.
     pub fn loss(&self) -> f64 {
-        let parts = self
-            .tasks
-            .iter()
-            .map(|task| output(&self.plans, task, LOSS));
-        parts.flatten().map(|loss| loss.to_f64()).sum()
+        self.lanes.iter().map(|lane| lane.loss).sum()
     }
 
-    /// Outputs f of the network, rows of one task after the other: together N × outputs.
+    /// Outputs f of the network, rows of one lane after the other: together N × outputs.
     pub fn outputs(&self) -> impl Iterator<Item = &[T]> {
-        self.tasks
-            .iter()
-            .map(|task| output(&self.plans, task, OUTPUT))
+        self.lanes.iter().map(|lane| lane.f.as_slice())
     }
 
     /// Gradient in trainable parameter `i`.
     pub fn gradient(&self, i: usize) -> &[T] {
-        match self.tasks.as_slice() {
-            [task] => output(&self.plans, task, GRADIENT + i),
+        match self.lanes.as_slice() {
+            [lane] => lane.gradient(&self.plans, i),
             _ => &self.sum[i],
         }
     }
 
     /// Moves the running statistics of batch-norm layers towards those of the batch.
     pub fn follow_statistics(&self, weights: &mut Weights<T>) {
-        // With batch-norm there is one task; its gradients end where the statistics begin.
-        let [task] = self.tasks.as_slice() else {
+        // With batch-norm there is one chunk; its gradients end where the statistics begin.
+        let [lane] = self.lanes.as_slice() else {
             return;
         };
-        let first = self.plans[task.plan].program.outputs.len() - 2 * self.running.len();
+        let first = self.plans[0].program.outputs.len() - 2 * self.running.len();
         for (i, layer) in self.running.iter().enumerate() {
             let keep = T::from_f64(1.0 - layer.momentum);
             let take = T::from_f64(layer.momentum);
             for (k, buffer) in [layer.mean, layer.variance].into_iter().enumerate() {
-                let new = output(&self.plans, task, first + 2 * i + k);
+                let new = lane.output(&self.plans, 0, first + 2 * i + k);
                 let values = weights.values[buffer].iter_mut().zip(new);
                 values.for_each(|(old, &new)| *old = keep * *old + take * new);
             }
@@ -354,21 +305,39 @@ impl<T: Number> BatchGradient<T> {
     }
 }
 
-fn output<'a, T: Number>(plans: &[Compiled], task: &'a Task<T>, i: usize) -> &'a [T] {
-    // No output is an input: `compile` refuses such plans.
-    plans[task.plan].program.output(i, &[], &task.workspace)
+fn has_batch_norm(graph: &Graph) -> bool {
+    graph
+        .nodes
+        .iter()
+        .any(|n| matches!(n.op, Op::BatchNorm { .. }))
 }
 
-/// Elements first, … of a mask: 0 with probability `rate`, otherwise 1/(1−rate).
-fn draw_mask<T: Number>(stream: &Stream, first: usize, rate: f64, mask: &mut [T]) {
-    let keep = T::from_f64(1.0 / (1.0 - rate));
-    let threshold = (2.0 * rate - 1.0) as f32;
-    let mut draws = [0.0_f32; 1024];
-    for (i, mask) in mask.chunks_mut(draws.len()).enumerate() {
-        let draws = &mut draws[..mask.len()];
-        stream.uniform_from((first + i * 1024) as u64, 1.0, draws);
-        for (m, &u) in mask.iter_mut().zip(draws.iter()) {
-            *m = if u < threshold { T::ZERO } else { keep };
-        }
+/// Samples a chunk.
+fn chunk_size(graph: &Graph, batch: usize) -> usize {
+    if has_batch_norm(graph) || multiplications(graph).saturating_mul(batch) < SMALL {
+        return batch;
+    }
+    let cache = samples_a_task(graph);
+    batch
+        .div_ceil(LANES)
+        .clamp(cache, GROWTH * cache)
+        .min(batch)
+}
+
+/// Refuses a batch in which some batch-norm layer would see one number a channel.
+fn check_norms(graph: &Graph, batch: usize) -> Result<(), TrainError> {
+    let alone = |n: &&Node| match n.op {
+        Op::BatchNorm { weight, .. } => batch == 1 && graph.param(weight).len() == n.shape.len(),
+        _ => false,
+    };
+    match graph.nodes.iter().find(alone) {
+        None => Ok(()),
+        Some(node) => Err(TrainError::Unfit {
+            what: format!(
+                "a batch of 1 sample leaves batch-norm layer {} nothing to average",
+                node.layer
+            ),
+            wanted: "choose a batch size that leaves no batch of 1",
+        }),
     }
 }

@@ -207,3 +207,30 @@ fn refuses_chance_and_nonsense() {
         .is_err()
     );
 }
+
+/// Batch-norm of the input: its mean never changes, so the running mean is (1 − 0.9ᵏ) of it after k steps.
+#[test]
+fn running_statistics_follow_accepted_steps() {
+    let text = "input = [2]\nlayers = [{ op = \"batch-norm\" }, { op = \"dense\", features = 1 }]";
+    let graph = parse_file(text, "test.toml", &ZooOptions::default()).unwrap();
+    let config = FlowConfig {
+        max_steps: 5,
+        ..config(100.0)
+    };
+    let weights = Weights::<f64>::draw(&graph, 0, 0);
+    let mut flow = Flow::new(&graph, &config, samples(), weights).unwrap();
+    assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Steps);
+    assert!(flow.state().rejected > 0, "a first step of 1 is too long");
+    let at = graph
+        .params
+        .iter()
+        .position(|p| p.name == "0.running_mean")
+        .unwrap();
+    // Means of X: 0.25 and 1.25.
+    for (mean, want) in flow.state().weights.values[at].iter().zip([0.25, 1.25]) {
+        assert!(
+            (mean - want * (1.0 - 0.9_f64.powi(5))).abs() < 1e-14,
+            "{mean}"
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! The gradient of a batch: tasks, dropout, the α-model.
+//! The gradient of a batch: chunks, dropout, the α-model.
 
 use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
 use polariscope_network::Weights;
@@ -25,9 +25,10 @@ fn batch<'a>(x: &'a [f64], y: &'a [f64]) -> Batch<'a, f64> {
     }
 }
 
-/// A batch that is cut into tasks (the last one smaller) has the mean of its samples' gradients.
+/// A batch that is cut into chunks (the last one smaller), one or several a lane, has the mean of its samples'
+/// gradients.
 #[test]
-fn tasks_add_up() {
+fn chunks_add_up() {
     let options = ZooOptions {
         input: Some("1x32x32".parse().unwrap()),
         outputs: Some(3),
@@ -35,34 +36,35 @@ fn tasks_add_up() {
     };
     let graph = zoo("lenet", &options).unwrap();
     let weights = Weights::<f64>::draw(&graph, 0, 0);
-    let n = 37;
-    let (x, y) = (normals("x", n * 1024), normals("y", n * 3));
-    let mut whole = BatchGradient::new(&graph, Loss::Mse.into(), n).unwrap();
-    whole.run(&weights, batch(&x, &y));
-    assert!(
-        whole.outputs().count() > 1,
-        "the batch is one task: the test shows nothing"
-    );
-    let mut one = BatchGradient::new(&graph, Loss::Mse.into(), 1).unwrap();
-    let mut sum: Vec<Vec<f64>> = weights.values.iter().map(|v| vec![0.0; v.len()]).collect();
-    let (mut loss, mut outputs) = (0.0, Vec::new());
-    for (x, y) in x.chunks(1024).zip(y.chunks(3)) {
-        one.run(&weights, batch(x, y));
-        loss += one.loss() / n as f64;
-        outputs.extend(one.outputs().flatten().copied());
-        for (i, sum) in sum.iter_mut().enumerate() {
-            sum.iter_mut()
-                .zip(one.gradient(i))
-                .for_each(|(s, g)| *s += g / n as f64);
+    for n in [37, 600] {
+        let (x, y) = (normals("x", n * 1024), normals("y", n * 3));
+        let mut whole = BatchGradient::new(&graph, Loss::Mse.into(), n).unwrap();
+        whole.run(&weights, batch(&x, &y));
+        assert!(
+            whole.outputs().count() > 1,
+            "the batch is one chunk: the test shows nothing"
+        );
+        let mut one = BatchGradient::new(&graph, Loss::Mse.into(), 1).unwrap();
+        let mut sum: Vec<Vec<f64>> = weights.values.iter().map(|v| vec![0.0; v.len()]).collect();
+        let (mut loss, mut outputs) = (0.0, Vec::new());
+        for (x, y) in x.chunks(1024).zip(y.chunks(3)) {
+            one.run(&weights, batch(x, y));
+            loss += one.loss() / n as f64;
+            outputs.extend(one.outputs().flatten().copied());
+            for (i, sum) in sum.iter_mut().enumerate() {
+                sum.iter_mut()
+                    .zip(one.gradient(i))
+                    .for_each(|(s, g)| *s += g / n as f64);
+            }
         }
-    }
-    assert!((whole.loss() - loss).abs() < 1e-13 * loss);
-    for (a, b) in whole.outputs().flatten().zip(&outputs) {
-        assert!((a - b).abs() < 1e-13);
-    }
-    for (i, sum) in sum.iter().enumerate() {
-        for (a, b) in whole.gradient(i).iter().zip(sum) {
-            assert!((a - b).abs() < 1e-13, "{}: {a} {b}", graph.params[i].name);
+        assert!((whole.loss() - loss).abs() < 1e-13 * loss);
+        for (a, b) in whole.outputs().flatten().zip(&outputs) {
+            assert!((a - b).abs() < 1e-13);
+        }
+        for (i, sum) in sum.iter().enumerate() {
+            for (a, b) in whole.gradient(i).iter().zip(sum) {
+                assert!((a - b).abs() < 1e-13, "{}: {a} {b}", graph.params[i].name);
+            }
         }
     }
 }

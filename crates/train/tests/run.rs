@@ -232,7 +232,7 @@ fn history_by_hand() {
         length: Length::Steps(2),
         ..Config::default()
     };
-    // x = 1 and −2 with y = +1 and −1: f = w x; from w = −1 the losses are 4 and 9, the slope 2·(−2 − 2·(2+1))/2 … = −8.
+    // x = 1 and −2 with y = +1 and −1: f = w x; from w = −1 the squares are 4 and 9.
     let train = Samples {
         x: &[1.0, -2.0],
         y: Labels::Classes(&[1, 0]),

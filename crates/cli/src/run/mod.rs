@@ -32,7 +32,7 @@ use crate::args::Common;
 use crate::error::CliError;
 use crate::output;
 
-pub use files::{fingerprint, write_atomically};
+pub use files::{fingerprint, fingerprint_bytes, write_atomically};
 pub use record::{Record, Status};
 
 /// Where runs without `--out` go.
@@ -69,15 +69,22 @@ impl Request {
     }
 
     /// Names and values for the end of a report.
-    pub fn settings(&self) -> impl Iterator<Item = (String, String)> + '_ {
-        let version = ("version".to_string(), env!("CARGO_PKG_VERSION").to_string());
-        let settings = self.configuration.iter().map(|(key, value)| {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_string);
-            (key.clone(), text)
-        });
-        settings.chain([version])
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = Vec::new();
+        flatten("", &self.configuration, &mut settings);
+        settings.push(("version".into(), env!("CARGO_PKG_VERSION").into()));
+        settings
+    }
+}
+
+/// Tables inside a table as `outer.inner`.
+fn flatten(path: &str, table: &toml::Table, settings: &mut Vec<(String, String)>) {
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => flatten(&format!("{path}{key}."), inner, settings),
+            toml::Value::String(text) => settings.push((format!("{path}{key}"), text.clone())),
+            other => settings.push((format!("{path}{key}"), other.to_string())),
+        }
     }
 }
 

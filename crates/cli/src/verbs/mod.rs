@@ -5,3 +5,4 @@ pub mod eval;
 pub mod init;
 pub mod list;
 pub mod show;
+pub mod train;

@@ -12,10 +12,11 @@ use super::Number;
 use super::gemm::{Into, Left, Packing, Right, RowMajor, Sink, Strided, gemm};
 use super::image::{self, Product};
 use super::simd::{Kernels, MAX_NR};
+use super::winograd;
 use crate::trace::{Conv, Window};
 
 /// Multiplications a task, when there is more than one task.
-const TASK: usize = 1 << 22;
+const TASK: usize = 1 << 27;
 
 /// Sizes of one convolution: N×C×H×W and O×C/g×kh×kw to N×O×OH×OW.
 #[derive(Clone, Copy)]
@@ -265,11 +266,18 @@ struct Flipped<'a, T> {
 
 impl<T: Number> Left<T> for Flipped<'_, T> {
     fn pack(&self, i0: usize, rows: usize, p0: usize, kc: usize, out: &mut [T]) {
-        for (p, group) in out.chunks_exact_mut(rows).take(kc).enumerate() {
-            let (o, tap) = ((p0 + p) / self.taps, (p0 + p) % self.taps);
-            let from = &self.w[(o * self.channels + i0) * self.taps..];
-            for (i, y) in group.iter_mut().enumerate() {
-                *y = from[i * self.taps + self.taps - 1 - tap];
+        let taps = self.taps;
+        for o in p0 / taps..(p0 + kc).div_ceil(taps) {
+            let from = &self.w[(o * self.channels + i0) * taps..][..rows * taps];
+            let first = (o * taps).max(p0);
+            let last = ((o + 1) * taps).min(p0 + kc);
+            for p in first..last {
+                let tap = taps - 1 - (p - o * taps);
+                let group = &mut out[(p - p0) * rows..(p - p0 + 1) * rows];
+                group
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(i, y)| *y = from[i * taps + tap]);
             }
         }
     }
@@ -374,6 +382,10 @@ fn split<T: Number>(
 fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: impl Fn(usize) -> L) {
     let ((c, h, w), (o, oh, ow), groups) = (p.from, p.to, p.groups);
     T::with_packing(|packing: &mut Packing<T>| {
+        if winograd::pays(p, y.len() / (o * oh * ow)) {
+            winograd::correlate(p, x, y, &left(0), packing);
+            return;
+        }
         if image::pays::<T>(o / groups, ow) {
             image::correlate(p, x, y, left, packing);
             return;

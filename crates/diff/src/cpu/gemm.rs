@@ -117,8 +117,9 @@ vectorised! {
 #[derive(Default)]
 pub struct Packing<T> {
     pub(super) a: Vec<T>,
-    b: Vec<T>,
+    pub(super) b: Vec<T>,
     pub(super) image: Vec<T>,
+    pub(super) product: Vec<T>,
 }
 
 /// Whether a product replaces C or is added to it.

@@ -7,7 +7,7 @@
 use super::Number;
 use super::conv::Sizes;
 use super::gemm::{Left, Packing};
-use super::simd::{Lane, NV};
+use super::simd::{Lane, NV, Offsets, Steps, vectorised};
 use crate::trace::Window;
 
 /// How a padded, phase-split sample lies in memory.
@@ -39,27 +39,45 @@ impl Layout {
     }
 
     /// Numbers of a sample with `channels` planes.
-    fn len(&self, channels: usize) -> usize {
+    pub fn len(&self, channels: usize) -> usize {
         channels * self.plane
     }
 
+    /// Numbers of a plane.
+    pub fn plane(&self) -> usize {
+        self.plane
+    }
+
+    /// Even and odd columns of row `r`, at stride 2.
+    pub fn halves<'a, T>(&self, plane: &'a [T], r: usize) -> (&'a [T], &'a [T]) {
+        plane[r * self.row..(r + 1) * self.row].split_at(self.phase)
+    }
+
     /// Copies planes with their border; `out` holds zeros where the border is.
-    fn copy<T: Number>(&self, x: &[T], out: &mut [T]) {
+    pub fn copy<T: Number>(&self, x: &[T], out: &mut [T]) {
         let ([(top, _), (left, _)], step) = (self.window.pad, self.window.stride[1]);
         for (x, out) in x
             .chunks_exact(self.h * self.w)
             .zip(out.chunks_exact_mut(self.plane))
         {
             let rows = out.chunks_exact_mut(self.row).skip(top);
-            for (x, out) in x.chunks_exact(self.w).zip(rows) {
-                if step == 1 {
-                    out[left..left + self.w].copy_from_slice(x);
-                } else {
+            let rows = x.chunks_exact(self.w).zip(rows);
+            match step {
+                1 => rows.for_each(|(x, out)| out[left..left + self.w].copy_from_slice(x)),
+                2 => rows.for_each(|(x, out)| {
+                    let (even, odd) = out.split_at_mut(self.phase);
+                    // Column 0 of x is column `left` of the padded row.
+                    match left % 2 {
+                        0 => deal(x, &mut even[left / 2..], &mut odd[left / 2..]),
+                        _ => deal(x, &mut odd[left / 2..], &mut even[left / 2 + 1..]),
+                    }
+                }),
+                _ => rows.for_each(|(x, out)| {
                     for (j, &v) in x.iter().enumerate() {
                         let at = j + left;
                         out[at % step * self.phase + at / step] = v;
                     }
-                }
+                }),
             }
         }
     }
@@ -80,6 +98,19 @@ impl Layout {
     /// Where the window at output (oh, ow) starts.
     fn at(&self, oh: usize, ow: usize) -> usize {
         oh * self.window.stride[0] * self.row + ow
+    }
+}
+
+vectorised! {
+    /// Numbers 0, 2, … of x to `first`, numbers 1, 3, … to `second`.
+    fn deal<T: Number>(x: &[T], first: &mut [T], second: &mut [T]) {
+        let pairs = x.chunks_exact(2);
+        if let ([last], Some(to)) = (pairs.remainder(), first.get_mut(x.len() / 2)) {
+            *to = *last;
+        }
+        for ((a, b), pair) in first.iter_mut().zip(second).zip(pairs) {
+            (*a, *b) = (pair[0], pair[1]);
+        }
     }
 }
 
@@ -118,8 +149,8 @@ pub fn correlate<T: Number, L: Left<T>>(
     let ((c, h, w), (o, oh, ow)) = (p.from, p.to);
     let (cg, og) = (c / p.groups, o / p.groups);
     let layout = Layout::new(p.window, h, w);
-    let offsets = layout.offsets(cg);
-    let (k, reach) = (offsets.len(), offsets.last().copied().unwrap_or(0));
+    let offsets = Offsets::new(layout.offsets(cg));
+    let k = offsets.list().len();
     let Packing { a, image, .. } = packing;
     a.resize(o * k, T::ZERO);
     let panels = || {
@@ -156,7 +187,6 @@ pub fn correlate<T: Number, L: Left<T>>(
                     kernels.direct(
                         rows,
                         &offsets,
-                        reach,
                         &a[row * k..],
                         x,
                         lanes,
@@ -222,7 +252,7 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
                 }
             }
         }
-        let reach = steps.last().copied().unwrap_or((0, 0));
+        let steps = Steps::new(steps);
         for g in 0..groups {
             let x = &image[g * layout.len(cg)..];
             for (columns, offsets) in offsets.chunks(NV).enumerate() {
@@ -232,7 +262,6 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
                     kernels.dot(
                         count,
                         &steps,
-                        reach,
                         a,
                         samples * rows_len,
                         x,

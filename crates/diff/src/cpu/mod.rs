@@ -15,6 +15,7 @@ mod layout;
 mod pool;
 mod reduce;
 pub(crate) mod simd;
+mod winograd;
 
 use crate::Real;
 use crate::program::{Argument, Kernel, Program, Step, Value};

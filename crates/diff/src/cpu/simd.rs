@@ -138,6 +138,40 @@ pub struct Kernels<T> {
     dot: [[Dot<T>; NV]; MAX_MR],
 }
 
+/// Where the steps of the direct kernel read, with the largest of them: what [`Kernels::direct`] checks against.
+pub struct Offsets {
+    list: Vec<usize>,
+    reach: usize,
+}
+
+impl Offsets {
+    /// One offset a step.
+    pub fn new(list: Vec<usize>) -> Self {
+        let reach = list.iter().copied().max().unwrap_or(0);
+        Offsets { list, reach }
+    }
+
+    /// One offset a step.
+    pub fn list(&self) -> &[usize] {
+        &self.list
+    }
+}
+
+/// Where the steps of the dot kernel read in a and in x, with the largest of them.
+pub struct Steps {
+    list: Vec<(usize, usize)>,
+    reach: (usize, usize),
+}
+
+impl Steps {
+    /// One pair a step.
+    pub fn new(list: Vec<(usize, usize)>) -> Self {
+        let largest = |(a, x): (usize, usize), &(b, y): &(usize, usize)| (a.max(b), x.max(y));
+        let reach = list.iter().fold((0, 0), largest);
+        Steps { list, reach }
+    }
+}
+
 /// A vector of results of the direct kernel.
 #[derive(Clone, Copy, Default)]
 pub struct Lane {
@@ -154,8 +188,7 @@ impl<T: Real> Kernels<T> {
     pub fn direct(
         &self,
         rows: usize,
-        offsets: &[usize],
-        reach: usize,
+        offsets: &Offsets,
         a: &[T],
         x: &[T],
         lanes: &[Lane],
@@ -163,8 +196,8 @@ impl<T: Real> Kernels<T> {
         ldc: usize,
     ) {
         assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&lanes.len()));
-        assert!(a.len() >= offsets.len() * rows);
-        debug_assert!(offsets.iter().all(|&o| o <= reach));
+        let Offsets { list, reach } = offsets;
+        assert!(a.len() >= list.len() * rows);
         for lane in lanes {
             assert!((1..=self.lanes).contains(&lane.valid));
             assert!(lane.at + reach + self.lanes <= x.len());
@@ -172,11 +205,11 @@ impl<T: Real> Kernels<T> {
         }
         let pick = |f: fn(&Lane) -> usize| std::array::from_fn(|v| lanes.get(v).map_or(0, f));
         let kernel = self.direct[rows - 1][lanes.len() - 1];
-        // SAFETY: `reach` bounds the offsets, so every vector read lies inside x, every vector stored inside c,
+        // SAFETY: `reach` is the largest offset, so every vector read lies inside x, every vector stored inside c,
         // and a holds a group of `rows` numbers for each step: asserted above.
         unsafe {
             kernel(
-                offsets,
+                list,
                 a.as_ptr(),
                 x.as_ptr(),
                 pick(|l| l.at),
@@ -189,12 +222,10 @@ impl<T: Real> Kernels<T> {
     }
 
     /// c[i·ldc + j] += Σ_steps Σ_lanes a[i·lda + step.0 ..] x[offsets[j] + step.1 ..] for `rows` × at most [`NV`] results.
-    /// `reach` bounds both parts of every step.
     pub fn dot(
         &self,
         rows: usize,
-        steps: &[(usize, usize)],
-        reach: (usize, usize),
+        steps: &Steps,
         a: &[T],
         lda: usize,
         x: &[T],
@@ -203,16 +234,16 @@ impl<T: Real> Kernels<T> {
         ldc: usize,
     ) {
         assert!((1..=self.mr).contains(&rows) && (1..=NV).contains(&offsets.len()));
+        let Steps { list, reach } = steps;
         assert!((rows - 1) * lda + reach.0 + self.lanes <= a.len());
         assert!(offsets.iter().all(|o| o + reach.1 + self.lanes <= x.len()));
         assert!(c.len() >= (rows - 1) * ldc + offsets.len());
-        debug_assert!(steps.iter().all(|s| s.0 <= reach.0 && s.1 <= reach.1));
         let columns = std::array::from_fn(|j| offsets.get(j).copied().unwrap_or(0));
         let kernel = self.dot[rows - 1][offsets.len() - 1];
-        // SAFETY: `reach` bounds the steps, so every vector read lies inside a and x, and every result inside c: asserted above.
+        // SAFETY: `reach` holds the largest steps, so every vector read lies inside a and x, and every result inside c: asserted above.
         unsafe {
             kernel(
-                steps,
+                list,
                 a.as_ptr(),
                 lda,
                 x.as_ptr(),

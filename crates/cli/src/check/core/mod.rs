@@ -40,7 +40,7 @@ pub const CONTROLS: &[Control] = &[
     control("weights and gradients on 1 and 2 threads: numbers that differ", 0.0, 0.0, networks::threads),
     control("linear network: distance of ∇f from w₂W₁", 0.0, 1e-13, networks::linear),
     control("ReLU network without biases: f(2x)/f(x)", 2.0, 1e-12, networks::homogeneous),
-    control("circular convolution, stride 2: error of f(shift² x) = shift f(x)", 0.0, 1e-13, networks::equivariant),
+    control("circular conv, stride 2: error of f(shift² x) = shift f(x)", 0.0, 1e-13, networks::equivariant),
     control("self-attention: error of f(permuted patches) = f(patches)", 0.0, 1e-12, networks::permutation),
     control("ResNet-18: distance of f32 from f64 gradients", 0.0, 1e-4, networks::precisions),
     control("LeNet, GELU: distance of ∇f from central differences", 0.0, 1e-8, derivatives::gradient),

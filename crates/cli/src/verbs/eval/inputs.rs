@@ -7,7 +7,7 @@ use polariscope_diff::{Dtype, Real};
 use polariscope_graph::Shape;
 
 use crate::error::CliError;
-use crate::run::fingerprint;
+use crate::run::fingerprint_bytes;
 
 /// Samples of one shape.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl<T: Real> Inputs<T> {
             dims,
             shape,
             numbers,
-            fingerprint: fingerprint(&bytes),
+            fingerprint: fingerprint_bytes(&bytes),
         };
         match inputs.numbers.iter().position(|x: &T| !x.is_finite()) {
             None => Ok(inputs),

@@ -31,7 +31,7 @@ pub struct EvalArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// Inputs as .npy: NxCxHxW, NxCxL or NxD; the network's input shape is taken from it
+    /// Inputs as .npy, NxCxHxW, NxCxL or NxD; the input shape is taken from it
     #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
     pub x: PathBuf,
     /// Weights as safetensors; without it they are drawn by --seed and --index
@@ -43,7 +43,7 @@ pub struct EvalArgs {
     /// Also the gradient of logit 0 in the input
     #[arg(long, help_heading = "Evaluation")]
     pub gradient: bool,
-    /// Also the tangent of that gradient along this direction of the weights (safetensors)
+    /// Also the tangent of that gradient along these weights (safetensors)
     #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
     pub tangent: Option<PathBuf>,
 }

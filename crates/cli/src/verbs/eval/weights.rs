@@ -10,7 +10,7 @@ use polariscope_network::{Contents, Weights, WeightsError};
 use super::EvalArgs;
 use crate::args::{ArchitectureArgs, Common};
 use crate::error::CliError;
-use crate::run::fingerprint;
+use crate::run::fingerprint_bytes;
 
 /// A network with its numbers.
 pub struct Loaded<T> {
@@ -38,7 +38,7 @@ impl<T: Real> Loaded<T> {
             }
             Some(path) => {
                 let bytes = read(path)?;
-                fingerprints.push(("weights", fingerprint(&bytes)));
+                fingerprints.push(("weights", fingerprint_bytes(&bytes)));
                 fit(&architecture, graph, &bytes, &path.display().to_string())?
             }
         };
@@ -46,7 +46,7 @@ impl<T: Real> Loaded<T> {
             None => None,
             Some(path) => {
                 let bytes = read(path)?;
-                fingerprints.push(("tangent", fingerprint(&bytes)));
+                fingerprints.push(("tangent", fingerprint_bytes(&bytes)));
                 let file = path.display().to_string();
                 Some(Weights::parse(&graph, &bytes, Contents::Tangent, &file)?)
             }

@@ -9,102 +9,24 @@
 //! by 1.1 when both numbers of an accepted one are below half their bounds. The flow stops when
 //! y F > `margin` for every sample and output, when the gradient is 0, or at the end of its budget.
 
-use polariscope_diff::{Number, Real};
+mod config;
+mod state;
+
+use polariscope_diff::Number;
 use polariscope_graph::{Graph, Role};
 use polariscope_network::{Network, Weights};
-use serde::{Deserialize, Serialize};
 
-use crate::codec::{Reader, Writer};
 use crate::optimiser::square_sum;
 use crate::samples::{correct, widen};
-use crate::{Batch, BatchGradient, Control, Labels, Loss, Objective, Origin, Samples, TrainError};
+use crate::{Batch, BatchGradient, Control, Labels, Objective, Origin, Samples, TrainError};
 
-const KIND: &[u8; 8] = b"PLR_FLOW";
+pub use config::FlowConfig;
+pub use state::FlowState;
+
 /// Factor on dt after a refused step.
 const SHRINK: f64 = 0.1;
 /// Factor on dt after a step well inside the bounds.
 const GROW: f64 = 1.1;
-
-/// A gradient flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct FlowConfig {
-    /// ℓ.
-    pub loss: Loss,
-    /// α.
-    pub alpha: f64,
-    /// f₀.
-    pub origin: Origin,
-    /// dt of the first attempt.
-    pub first_dt: f64,
-    /// Bound on the change of α f in a step.
-    pub max_output_change: f64,
-    /// Bound on the relative change of the gradient in a step.
-    pub max_gradient_change: f64,
-    /// Stop when every y F is above this; `inf` for never.
-    pub margin: f64,
-    /// Stop at this time exactly; `inf` for never.
-    pub max_time: f64,
-    /// Stop after this many accepted steps.
-    pub max_steps: u64,
-}
-
-impl Default for FlowConfig {
-    fn default() -> Self {
-        FlowConfig {
-            loss: Loss::SoftHinge {
-                beta: 20.0,
-                margin: 1.0,
-            },
-            alpha: 1.0,
-            origin: Origin::Zero,
-            first_dt: 1.0,
-            max_output_change: 0.1,
-            max_gradient_change: 1e-4,
-            margin: 1.0,
-            max_time: f64::INFINITY,
-            max_steps: 100_000,
-        }
-    }
-}
-
-impl FlowConfig {
-    /// Checks every number.
-    pub fn check(&self) -> Result<(), TrainError> {
-        self.loss.check()?;
-        let positive = [
-            ("alpha", self.alpha),
-            ("first-dt", self.first_dt),
-            ("max-output-change", self.max_output_change),
-            ("max-gradient-change", self.max_gradient_change),
-        ];
-        for (setting, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(TrainError::Setting {
-                    setting,
-                    value,
-                    wanted: "a finite number above 0",
-                });
-            }
-        }
-        let unlike = [
-            ("margin", self.margin, f64::NEG_INFINITY),
-            ("max-time", self.max_time, 0.0),
-        ];
-        for (setting, value, above) in unlike {
-            // Written so that NaN is refused.
-            if !(value > above) {
-                let wanted = "a number above 0 (any sign for the margin), or inf for never";
-                return Err(TrainError::Setting {
-                    setting,
-                    value,
-                    wanted,
-                });
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Why a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,56 +58,6 @@ pub struct FlowRow {
     pub loss: f64,
     /// Fraction of training samples that F puts into their class; nothing for real targets.
     pub accuracy: Option<f64>,
-}
-
-/// What a flow carries from one step to the next; see [`crate::State`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowState<T> {
-    /// Parameters and buffers.
-    pub weights: Weights<T>,
-    /// f₀ on the training set; empty for [`Origin::Zero`].
-    pub origin: Vec<T>,
-    /// Flow time.
-    pub time: f64,
-    /// Next step to try.
-    pub dt: f64,
-    /// Steps accepted.
-    pub accepted: u64,
-    /// Steps refused.
-    pub rejected: u64,
-}
-
-impl<T: Real> FlowState<T> {
-    /// The state as a checkpoint.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut w = Writer::new::<T>(KIND);
-        w.f64(self.time);
-        w.f64(self.dt);
-        w.u64(self.accepted);
-        w.u64(self.rejected);
-        w.tensors(&self.weights.values);
-        w.tensor(&self.origin);
-        w.finish()
-    }
-
-    /// Reads a checkpoint; [`Flow::resume`] checks that it fits.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TrainError> {
-        let mut r = Reader::new::<T>(KIND, bytes)?;
-        let (time, dt, accepted, rejected) = (r.f64()?, r.f64()?, r.u64()?, r.u64()?);
-        let weights = Weights {
-            values: r.tensors()?,
-        };
-        let origin = r.tensor()?;
-        r.finish()?;
-        Ok(FlowState {
-            weights,
-            origin,
-            time,
-            dt,
-            accepted,
-            rejected,
-        })
-    }
 }
 
 /// A network that follows its gradient.
@@ -451,12 +323,16 @@ impl<'a, T: Number> Flow<'a, T> {
     /// trial = w − dt g; whether that differs from w.
     fn propose(&mut self, dt: f64) -> bool {
         let dt = T::from_f64(dt);
+        // Buffers of the network come along.
+        for (to, from) in self.trial.values.iter_mut().zip(&self.state.weights.values) {
+            to.copy_from_slice(from);
+        }
         let mut moved = false;
         for (&i, g) in self.trainable.iter().zip(&self.here.g) {
-            let trial = self.trial.values[i].iter_mut();
-            for ((to, &w), &g) in trial.zip(&self.state.weights.values[i]).zip(g) {
-                *to = w - dt * g;
-                moved |= *to != w;
+            for (w, &g) in self.trial.values[i].iter_mut().zip(g) {
+                let to = *w - dt * g;
+                moved |= to != *w;
+                *w = to;
             }
         }
         moved

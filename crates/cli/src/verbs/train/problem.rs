@@ -1,0 +1,97 @@
+//! A data set and the network that it decides.
+
+use polariscope_data::{self as data, Dataset, Split};
+use polariscope_graph::Graph;
+use polariscope_train::{Config, Labels, Optimiser, Samples};
+
+use super::TrainArgs;
+use crate::error::CliError;
+use crate::run::fingerprint;
+
+/// What is to be learnt, and by what.
+pub struct Problem {
+    /// The network.
+    pub graph: Graph,
+    /// The data.
+    pub data: Dataset,
+}
+
+impl Problem {
+    /// Loads the data and builds a network of its shape. Two classes take one output unless `--outputs`
+    /// or the architecture file says otherwise.
+    pub fn load(args: &TrainArgs) -> Result<Self, CliError> {
+        let data = Dataset::load(&args.data)?;
+        let mut architecture = args.architecture.clone();
+        match architecture.input {
+            Some(input) if input != data.shape => {
+                return Err(CliError::Usage(format!(
+                    "data '{}' has samples of {}, but --input says {input}; leave --input out, the data decide",
+                    data.name, data.shape
+                )));
+            }
+            _ => architecture.input = Some(data.shape),
+        }
+        if architecture.outputs.is_none() && !architecture.is_file() {
+            architecture.outputs = Some(match &data.train.y {
+                data::Labels::Targets { width, .. } => *width,
+                data::Labels::Classes(_) if data.classes <= 2 => 1,
+                data::Labels::Classes(_) => data.classes,
+            });
+        }
+        let graph = architecture.graph()?;
+        Ok(Self { graph, data })
+    }
+
+    /// What to learn from.
+    pub fn train(&self) -> Samples<'_> {
+        samples(&self.data.train)
+    }
+
+    /// What to judge by.
+    pub fn test(&self) -> Option<Samples<'_>> {
+        (!self.data.test.is_empty()).then(|| samples(&self.data.test))
+    }
+
+    /// Names the numbers, wherever they came from.
+    pub fn fingerprint(&self) -> String {
+        let split = |split: &Split| {
+            let labels: Vec<u64> = match &split.y {
+                data::Labels::Classes(y) => y.iter().map(|&y| u64::from(y)).collect(),
+                data::Labels::Targets { values, .. } => bits(values).collect(),
+            };
+            [split.len() as u64].into_iter().chain(labels)
+        };
+        let (train, test) = (&self.data.train, &self.data.test);
+        let labels = split(train).chain(split(test));
+        fingerprint(labels.chain(bits(&train.x)).chain(bits(&test.x)))
+    }
+
+    /// Bytes of the data, of weights, gradient and moments, and of a batch's activations forth and back.
+    pub fn memory<T>(&self, config: &Config) -> f64 {
+        let moments = match config.optimiser {
+            Optimiser::Sgd { .. } => 1,
+            Optimiser::Adam { .. } => 2,
+        };
+        let weights: usize = self.graph.params.iter().map(|p| p.len()).sum();
+        let activations: usize = self.graph.nodes.iter().map(|n| n.shape.len()).sum();
+        let batch = config.batch_size.on(self.data.train.len());
+        let numbers = weights * (2 + moments) + 2 * activations * batch;
+        let data = 4 * (self.data.train.x.len() + self.data.test.x.len());
+        data as f64 + (numbers * size_of::<T>()) as f64
+    }
+}
+
+fn bits(values: &[f32]) -> impl Iterator<Item = u64> + '_ {
+    values.iter().map(|x| u64::from(x.to_bits()))
+}
+
+fn samples(split: &Split) -> Samples<'_> {
+    let y = match &split.y {
+        data::Labels::Classes(y) => Labels::Classes(y),
+        data::Labels::Targets { values, width } => Labels::Targets {
+            values,
+            width: *width,
+        },
+    };
+    Samples { x: &split.x, y }
+}

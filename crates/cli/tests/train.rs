@@ -1,0 +1,271 @@
+//! `train`: what it learns, what it leaves, and that interruptions and threads change nothing.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{directory, program, refused, run, succeed};
+use polariscope_data::npy;
+use serde_json::Value;
+
+const STRIPE: &str = "linear?shape=6&train=400&test=200&sigma=0.1";
+
+fn read(dir: &Path, name: &str) -> Vec<u8> {
+    fs::read(dir.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn rows(dir: &Path, run: &str) -> Vec<Vec<String>> {
+    let text = String::from_utf8(read(dir, &format!("{run}/history.csv"))).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some("epoch,train_loss,train_accuracy,test_loss,test_accuracy")
+    );
+    lines
+        .map(|l| l.split(',').map(str::to_string).collect())
+        .collect()
+}
+
+#[test]
+fn a_separable_problem_is_learnt() {
+    let dir = directory("train-learns");
+    let args = [
+        "train",
+        "mlp-1x16",
+        "--data",
+        STRIPE,
+        "--epochs",
+        "8",
+        "--learning-rate",
+        "0.1",
+        "--out",
+        "run",
+    ];
+    let text = succeed(&dir, &args);
+    assert!(text.contains("8 epochs, 56 steps"), "{text}");
+    let rows = rows(&dir, "run");
+    assert_eq!(rows.len(), 8);
+    let number = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
+    // Class means lie 2ε apart and the noise along the cue is 0: every sample can be told.
+    assert_eq!(number(7, 4), 1.0);
+    assert!(number(7, 1) < number(0, 1) / 2.0);
+    let record: toml::Table =
+        toml::from_str(&String::from_utf8(read(&dir, "run/run.toml")).unwrap()).unwrap();
+    assert_eq!(record["result"]["test_accuracy"].as_float(), Some(1.0));
+    assert_eq!(
+        record["configuration"]["training"]["learning-rate"].as_float(),
+        Some(0.1)
+    );
+    // Two classes take one output; the data decide the input.
+    assert_eq!(record["configuration"]["output"].as_str(), Some("1"));
+    assert_eq!(record["configuration"]["input"].as_str(), Some("6"));
+    for file in ["report.html", "figures/loss.svg", "figures/accuracy.svg"] {
+        assert!(dir.join("run").join(file).is_file(), "{file}");
+    }
+    // The weights are those of the network: eval takes them.
+    fs::write(dir.join("x.npy"), npy::encode(&[1, 6], &[0.5_f32; 6])).unwrap();
+    let eval = [
+        "eval",
+        "mlp-1x16",
+        "--weights",
+        "run/weights.safetensors",
+        "--x",
+        "x.npy",
+        "--json",
+    ];
+    let shown: Value = serde_json::from_str(&succeed(&dir, &eval)).unwrap();
+    assert_eq!(shown["outputs"], 1);
+    // The same command shows the result again.
+    assert_eq!(succeed(&dir, &args), text);
+    let json = succeed(&dir, &[&args[..], &["--json"]].concat());
+    let shown: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&shown["epochs"], &shown["test_accuracy"]),
+        (&8.into(), &1.0.into())
+    );
+}
+
+#[test]
+fn threads_change_nothing() {
+    let dir = directory("train-threads");
+    for threads in ["1", "2"] {
+        let args = [
+            "train",
+            "lenet-avg",
+            "--data",
+            "linear?shape=1x16x16&train=96&test=40",
+            "--epochs",
+            "2",
+            "--threads",
+            threads,
+            "--out",
+            threads,
+        ];
+        succeed(&dir, &args);
+    }
+    for file in ["history.csv", "weights.safetensors"] {
+        assert!(
+            read(&dir, &format!("1/{file}")) == read(&dir, &format!("2/{file}")),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn a_killed_run_ends_as_if_it_had_not_been() {
+    let dir = directory("train-kill");
+    let args = |out: &'static str| {
+        [
+            "train",
+            "mlp-2x64",
+            "--data",
+            "linear?shape=64&train=4000&test=500",
+            "--epochs",
+            "120",
+            "--batch-size",
+            "32",
+            "--optimiser",
+            "adam",
+            "--threads",
+            "1",
+            "--out",
+            out,
+        ]
+    };
+    succeed(&dir, &args("whole"));
+    let mut child = program(&dir, &args("killed")).spawn().unwrap();
+    let started = Instant::now();
+    while !dir.join("killed/partial/state").exists() && child.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        !dir.join("killed/history.csv").exists(),
+        "killed too late to test anything"
+    );
+    let output = run(&dir, &args("killed"));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{note}");
+    assert!(note.contains("resuming"), "{note}");
+    for file in ["history.csv", "weights.safetensors"] {
+        assert!(
+            read(&dir, &format!("whole/{file}")) == read(&dir, &format!("killed/{file}")),
+            "{file}"
+        );
+    }
+    assert!(!dir.join("killed/partial").exists());
+}
+
+#[test]
+fn seeds_of_weights_and_batches_are_apart() {
+    let dir = directory("train-seeds");
+    let history = |out: &'static str, seeds: &[&str]| {
+        let args = [
+            "train", "mlp-1x8", "--data", STRIPE, "--epochs", "1", "--out", out,
+        ];
+        succeed(&dir, &[&args[..], seeds].concat());
+        read(&dir, &format!("{out}/history.csv"))
+    };
+    let base = history("a", &["--seed", "3"]);
+    assert!(base == history("b", &["--init-seed", "3", "--batch-seed", "3"]));
+    assert!(base != history("c", &["--seed", "3", "--init-seed", "4"]));
+    assert!(base != history("d", &["--seed", "3", "--batch-seed", "4"]));
+}
+
+#[test]
+fn divergence_is_diagnosed() {
+    let dir = directory("train-diverges");
+    let args = [
+        "train",
+        "mlp-2x8",
+        "--data",
+        STRIPE,
+        "--loss",
+        "mse",
+        "--learning-rate",
+        "1e6",
+        "--out",
+        "run",
+    ];
+    let output = run(&dir, &args);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(
+        line.contains("diverged at step") && line.contains("learning rate of"),
+        "{line}"
+    );
+    assert!(!dir.join("run/weights.safetensors").exists());
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    let dir = directory("train-bad");
+    fs::write(
+        dir.join("x.npy"),
+        npy::encode(&[2, 3], &[1.0, 2.0, 3.0, 4.0, f32::NAN, 6.0]),
+    )
+    .unwrap();
+    fs::write(dir.join("y.npy"), npy::encode(&[2], &[0_i64, 1])).unwrap();
+    fs::write(dir.join("empty.npy"), npy::encode::<f32>(&[0, 3], &[])).unwrap();
+    fs::write(dir.join("none.npy"), npy::encode::<i64>(&[0], &[])).unwrap();
+    fs::write(dir.join("cut.npy"), &read(&dir, "x.npy")[..60]).unwrap();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--data", "linaer"], &["linaer", "linear"]),
+        (&["--data", "linear?epz=1"], &["epz"]),
+        (&["--data", "mnist:nowhere"], &["nowhere"]),
+        (&["--data", "npy:x.npy,y.npy"], &["x.npy", "NaN"]),
+        (&["--data", "npy:empty.npy,none.npy"], &["no samples"]),
+        (&["--data", "npy:cut.npy,y.npy"], &["cut.npy"]),
+        (
+            &["--data", STRIPE, "--input", "7"],
+            &["--input says 7", "6"],
+        ),
+        (&["--data", STRIPE, "--input", "3x32"], &["--input 3x32"]),
+        (&["--data", STRIPE, "--epochs", "0"], &["--epochs 0"]),
+        (
+            &["--data", STRIPE, "--epochs", "2", "--steps", "2"],
+            &["--steps"],
+        ),
+        (
+            &["--data", STRIPE, "--learning-rate", "-1"],
+            &["learning rate -1"],
+        ),
+        (&["--data", STRIPE, "--momentum", "1"], &["momentum 1"]),
+        (
+            &["--data", STRIPE, "--optimiser", "adam", "--momentum", "0.5"],
+            &["--momentum", "sgd"],
+        ),
+        (&["--data", STRIPE, "--beta1", "0.5"], &["--beta1", "adam"]),
+        (
+            &["--data", STRIPE, "--batch-size", "0"],
+            &["--batch-size 0"],
+        ),
+        (&["--data", STRIPE, "--loss", "hing"], &["hing", "hinge"]),
+        (
+            &["--data", STRIPE, "--label-noise", "2"],
+            &["label noise 2"],
+        ),
+        (&["--data", STRIPE, "--out", "x.npy/run"], &["x.npy/run"]),
+        (&[], &["--data"]),
+    ];
+    for (args, mentions) in cases {
+        let line = refused(&dir, &[&["train", "mlp-1x4"], *args].concat());
+        for mention in *mentions {
+            assert!(
+                line.contains(mention),
+                "{args:?} should mention {mention}: {line}"
+            );
+        }
+    }
+    assert!(refused(&dir, &["train", "lenet", "--data", STRIPE]).contains("lenet"));
+    assert_eq!(
+        fs::read_dir(&dir).unwrap().count(),
+        5,
+        "a refused run left something"
+    );
+}

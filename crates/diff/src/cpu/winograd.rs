@@ -1,0 +1,353 @@
+//! 3×3 convolutions at stride 1 with 2.25 times fewer products (Winograd's F(2×2, 3×3)):
+//!
+//! each 2×2 tile of the output is Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A, d the 4×4 pixels it sees, g the kernel.
+//! Summed over channels, ⊙ becomes 16 matrix products M_ξ = U_ξ V_ξ, one for each entry ξ.
+//!
+//! Pixels are read from a padded image whose even and odd columns lie apart, so that the
+//! transforms run along a row of tiles; V is written in the form that the products want.
+
+use super::Number;
+use super::gemm::{Left, Packing, Strided};
+use super::image::{Layout, Product};
+use super::simd::vectorised;
+
+/// Entries of a transformed tile.
+const XI: usize = 16;
+
+/// Fewest channels and tiles with which the transforms pay.
+const CHANNELS: usize = 32;
+const TILES: usize = 96;
+
+/// Whether a product has the right window and is large enough.
+pub fn pays(p: &Product, samples: usize) -> bool {
+    let ((c, ..), (o, oh, ow)) = (p.from, p.to);
+    let window = p.window;
+    window.kernel == [3, 3]
+        && window.stride == [1, 1]
+        && window.dilation == [1, 1]
+        && p.groups == 1
+        && c.min(o) >= CHANNELS
+        && samples * oh.div_ceil(2) * ow.div_ceil(2) >= TILES
+}
+
+/// Tiles that lie in one row of one sample.
+struct Run {
+    to: usize,
+    length: usize,
+    sample: usize,
+    row: usize,
+    column: usize,
+}
+
+/// y = left · patches of x with the window that [`pays`] wants; `left` is o × (c, tap).
+pub fn correlate<T: Number>(
+    p: &Product,
+    x: &[T],
+    y: &mut [T],
+    left: &impl Left<T>,
+    packing: &mut Packing<T>,
+) {
+    let kernels = T::kernels();
+    let ((c, h, w), (o, oh, ow)) = (p.from, p.to);
+    let (th, tw) = (oh.div_ceil(2), ow.div_ceil(2));
+    let samples = y.len() / (o * oh * ow);
+    let (nr, mr) = (kernels.nr, kernels.mr);
+
+    let Packing {
+        a: u,
+        b: v,
+        image,
+        product,
+        ..
+    } = packing;
+    // Distances between entries ξ, never a multiple of a page: 16 lines of one L1 set would evict each other.
+    let (du, dv, dm) = (o * c + nr, (c + 1) * nr, (o + 1) * nr);
+    transform_weights(left, o, c, mr, u, du, v);
+
+    // Rows and columns rounded up to whole tiles.
+    let mut window = p.window;
+    window.stride = [1, 2];
+    window.pad[0].1 = 2 * th + 2 - h - window.pad[0].0;
+    window.pad[1].1 = 2 * tw + 2 - w - window.pad[1].0;
+    let layout = Layout::new(window, h, w);
+    image.clear();
+    image.resize(samples * layout.len(c), T::ZERO);
+    for (x, image) in x
+        .chunks_exact(c * h * w)
+        .zip(image.chunks_exact_mut(layout.len(c)))
+    {
+        layout.copy(x, image);
+    }
+
+    v.resize(v.len().max(XI * dv), T::ZERO);
+    product.resize(product.len().max(XI * dm), T::ZERO);
+    let tiles = samples * th * tw;
+    for j0 in (0..tiles).step_by(nr) {
+        let cols = nr.min(tiles - j0);
+        let runs = runs(j0, cols, th, tw);
+        for run in &runs {
+            let sample = &image[run.sample * layout.len(c)..(run.sample + 1) * layout.len(c)];
+            transform_inputs(sample, &layout, run, v, dv, nr);
+        }
+        for xi in 0..XI {
+            let b = &v[xi * dv..(xi + 1) * dv];
+            for i in (0..o).step_by(mr) {
+                let rows = mr.min(o - i);
+                let a = Strided {
+                    data: &u[xi * du + i * c..],
+                    row: 1,
+                    col: rows,
+                };
+                let to = &mut product[xi * dm + i * nr..];
+                kernels.tile(rows, cols, c, a, b, to, nr, false);
+            }
+        }
+        for run in &runs {
+            transform_outputs(product, dm, nr, run, y, (o, oh, ow));
+        }
+    }
+}
+
+/// Tiles `j0..j0+cols`, row by row.
+fn runs(j0: usize, cols: usize, th: usize, tw: usize) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut to = 0;
+    while to < cols {
+        let j = j0 + to;
+        let column = j % tw;
+        let length = (tw - column).min(cols - to);
+        runs.push(Run {
+            to,
+            length,
+            sample: j / (th * tw),
+            row: j / tw % th,
+            column,
+        });
+        to += length;
+    }
+    runs
+}
+
+/// U = G g Gᵀ with G = [1 0 0; ½ ½ ½; ½ −½ ½; 0 0 1], as XI × panels of (c × rows).
+fn transform_weights<T: Number>(
+    left: &impl Left<T>,
+    o: usize,
+    c: usize,
+    mr: usize,
+    u: &mut Vec<T>,
+    du: usize,
+    g: &mut Vec<T>,
+) {
+    u.resize(u.len().max(XI * du), T::ZERO);
+    g.resize(g.len().max(9 * c * mr), T::ZERO);
+    for i in (0..o).step_by(mr) {
+        let rows = mr.min(o - i);
+        left.pack(i, rows, 0, 9 * c, g);
+        transform_panel(&g[..9 * c * rows], rows, &mut u[i * c..], du);
+    }
+}
+
+vectorised! {
+    /// One panel of [`transform_weights`]: kernels as (c, tap, rows), the entries `stride` apart.
+    fn transform_panel<T: Number>(g: &[T], rows: usize, u: &mut [T], stride: usize) {
+        match rows {
+            8 => panel::<T, 8>(g, u, stride),
+            4 => panel::<T, 4>(g, u, stride),
+            _ => panel_of(g, rows, u, stride),
+        }
+    }
+}
+
+/// Full panels: the rows of a panel are a vector.
+#[inline(always)]
+fn panel<T: Number, const R: usize>(g: &[T], u: &mut [T], stride: usize) {
+    for (channel, g) in g.chunks_exact(9 * R).enumerate() {
+        let tap = |t: usize| load::<T, R>(g, t * R);
+        let column = |t: usize| stretch(tap(t), tap(3 + t), tap(6 + t));
+        let columns = [column(0), column(1), column(2)];
+        for r in 0..4 {
+            let entries = stretch(columns[0][r], columns[1][r], columns[2][r]);
+            for (s, entry) in entries.iter().enumerate() {
+                u[(4 * r + s) * stride + channel * R..][..R].copy_from_slice(entry);
+            }
+        }
+    }
+}
+
+/// The last panel, of any number of rows.
+fn panel_of<T: Number>(g: &[T], rows: usize, u: &mut [T], stride: usize) {
+    for i in 0..rows {
+        let one: Vec<T> = g.iter().skip(i).step_by(rows).copied().collect();
+        for (channel, g) in one.chunks_exact(9).enumerate() {
+            let columns = [0, 1, 2].map(|t| stretch([g[t]], [g[3 + t]], [g[6 + t]]));
+            for r in 0..4 {
+                let entries = stretch(columns[0][r], columns[1][r], columns[2][r]);
+                for (s, entry) in entries.iter().enumerate() {
+                    u[(4 * r + s) * stride + channel * rows + i] = entry[0];
+                }
+            }
+        }
+    }
+}
+
+/// G(a, b, c)ᵀ = (a, (a+b+c)/2, (a−b+c)/2, c).
+#[inline(always)]
+fn stretch<T: Number, const R: usize>(a: [T; R], b: [T; R], c: [T; R]) -> [[T; R]; 4] {
+    let sum = add(a, c);
+    [a, halve(add(sum, b)), halve(sub(sum, b)), c]
+}
+
+#[inline(always)]
+fn halve<T: Number, const R: usize>(mut a: [T; R]) -> [T; R] {
+    a.iter_mut().for_each(|a| *a *= T::from_f64(0.5));
+    a
+}
+
+/// Calls `$f::<_, W>($args, t)` on stretches of W = 16, 8, 4 and 1 tiles until `$length` are done.
+macro_rules! stretches {
+    ($length:expr, $t:ident => $f:ident($($arg:expr),*)) => {{
+        let (mut $t, length) = (0, $length);
+        while $t + 16 <= length {
+            $f::<T, 16>($($arg),*);
+            $t += 16;
+        }
+        while $t + 8 <= length {
+            $f::<T, 8>($($arg),*);
+            $t += 8;
+        }
+        while $t + 4 <= length {
+            $f::<T, 4>($($arg),*);
+            $t += 4;
+        }
+        while $t < length {
+            $f::<T, 1>($($arg),*);
+            $t += 1;
+        }
+    }};
+}
+
+vectorised! {
+    /// V = Bᵀ d B with Bᵀ = [1 0 −1 0; 0 1 1 0; 0 −1 1 0; 0 1 0 −1], for the tiles of a run and every channel.
+    fn transform_inputs<T: Number>(image: &[T], layout: &Layout, run: &Run, v: &mut [T], dv: usize, nr: usize) {
+        for (channel, plane) in image.chunks_exact(layout.plane()).enumerate() {
+            let rows = [0, 1, 2, 3].map(|r| layout.halves(plane, 2 * run.row + r));
+            let to = channel * nr + run.to;
+            stretches!(run.length, t => input_tiles(&rows, run.column + t, &mut v[to + t..], dv));
+        }
+    }
+}
+
+/// W tiles from column pair `t` on; the entries go `dv` apart.
+#[inline(always)]
+fn input_tiles<T: Number, const W: usize>(
+    rows: &[(&[T], &[T]); 4],
+    t: usize,
+    v: &mut [T],
+    dv: usize,
+) {
+    // Columns 2t, 2t+1, 2t+2, 2t+3 of each row: even[t], odd[t], even[t+1], odd[t+1].
+    let d = rows.map(|(even, odd)| {
+        [
+            load::<T, W>(even, t),
+            load::<T, W>(odd, t),
+            load::<T, W>(even, t + 1),
+            load::<T, W>(odd, t + 1),
+        ]
+    });
+    let row = |c: usize| {
+        [
+            sub(d[0][c], d[2][c]),
+            add(d[1][c], d[2][c]),
+            sub(d[2][c], d[1][c]),
+            sub(d[1][c], d[3][c]),
+        ]
+    };
+    let columns = [row(0), row(1), row(2), row(3)];
+    for r in 0..4 {
+        let [a, b, c, d] = [columns[0][r], columns[1][r], columns[2][r], columns[3][r]];
+        for (s, entry) in [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
+            .iter()
+            .enumerate()
+        {
+            v[(4 * r + s) * dv..][..W].copy_from_slice(entry);
+        }
+    }
+}
+
+vectorised! {
+    /// Aᵀ m A with Aᵀ = [1 1 1 0; 0 1 −1 −1], for the tiles of a run and every output channel.
+    fn transform_outputs<T: Number>(m: &[T], dm: usize, nr: usize, run: &Run, y: &mut [T], size: (usize, usize, usize)) {
+        let (o, oh, ow) = size;
+        let sample = &mut y[run.sample * o * oh * ow..(run.sample + 1) * o * oh * ow];
+        for (channel, plane) in sample.chunks_exact_mut(oh * ow).enumerate() {
+            let from = channel * nr + run.to;
+            let (upper, lower) = plane[2 * run.row * ow..].split_at_mut(ow);
+            // The last row of tiles may have no second line.
+            let lower = lower.get_mut(..ow).unwrap_or_default();
+            let column = 2 * run.column;
+            stretches!(run.length, t => output_tiles(&m[from + t..], dm, column + 2 * t, upper, lower));
+        }
+    }
+}
+
+/// W tiles to column `at` on of two lines, of which the end may be missing.
+#[inline(always)]
+fn output_tiles<T: Number, const W: usize>(
+    m: &[T],
+    dm: usize,
+    at: usize,
+    upper: &mut [T],
+    lower: &mut [T],
+) {
+    let entry = |xi: usize| load::<T, W>(m, xi * dm);
+    let column = |s: usize| {
+        let (a, b, c, d) = (entry(s), entry(4 + s), entry(8 + s), entry(12 + s));
+        (add(add(a, b), c), sub(sub(b, c), d))
+    };
+    let columns = [column(0), column(1), column(2), column(3)];
+    let [a, b, c, d] = columns.map(|c| c.0);
+    interleave(
+        add(add(a, b), c),
+        sub(sub(b, c), d),
+        upper.get_mut(at..).unwrap_or_default(),
+    );
+    let [a, b, c, d] = columns.map(|c| c.1);
+    interleave(
+        add(add(a, b), c),
+        sub(sub(b, c), d),
+        lower.get_mut(at..).unwrap_or_default(),
+    );
+}
+
+#[inline(always)]
+fn load<T: Number, const W: usize>(x: &[T], at: usize) -> [T; W] {
+    let mut y = [T::ZERO; W];
+    y.copy_from_slice(&x[at..at + W]);
+    y
+}
+
+#[inline(always)]
+fn add<T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    a
+}
+
+#[inline(always)]
+fn sub<T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a -= b);
+    a
+}
+
+/// a₀ b₀ a₁ b₁ … to the start of `to`, as far as it goes.
+#[inline(always)]
+fn interleave<T: Number, const W: usize>(a: [T; W], b: [T; W], to: &mut [T]) {
+    if to.len() >= 2 * W {
+        for (i, pair) in to[..2 * W].chunks_exact_mut(2).enumerate() {
+            (pair[0], pair[1]) = (a[i], b[i]);
+        }
+    } else {
+        to.iter_mut()
+            .enumerate()
+            .for_each(|(i, y)| *y = if i % 2 == 0 { a[i / 2] } else { b[i / 2] });
+    }
+}

@@ -1,0 +1,85 @@
+//! Settings of a gradient flow.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Loss, Origin, TrainError};
+
+/// A gradient flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct FlowConfig {
+    /// ℓ.
+    pub loss: Loss,
+    /// α.
+    pub alpha: f64,
+    /// f₀.
+    pub origin: Origin,
+    /// dt of the first attempt.
+    pub first_dt: f64,
+    /// Bound on the change of α f in a step.
+    pub max_output_change: f64,
+    /// Bound on the relative change of the gradient in a step.
+    pub max_gradient_change: f64,
+    /// Stop when every y F is above this; `inf` for never.
+    pub margin: f64,
+    /// Stop at this time exactly; `inf` for never.
+    pub max_time: f64,
+    /// Stop after this many accepted steps.
+    pub max_steps: u64,
+}
+
+impl Default for FlowConfig {
+    fn default() -> Self {
+        FlowConfig {
+            loss: Loss::SoftHinge {
+                beta: 20.0,
+                margin: 1.0,
+            },
+            alpha: 1.0,
+            origin: Origin::Zero,
+            first_dt: 1.0,
+            max_output_change: 0.1,
+            max_gradient_change: 1e-4,
+            margin: 1.0,
+            max_time: f64::INFINITY,
+            max_steps: 100_000,
+        }
+    }
+}
+
+impl FlowConfig {
+    /// Checks every number.
+    pub fn check(&self) -> Result<(), TrainError> {
+        self.loss.check()?;
+        let positive = [
+            ("alpha", self.alpha),
+            ("first-dt", self.first_dt),
+            ("max-output-change", self.max_output_change),
+            ("max-gradient-change", self.max_gradient_change),
+        ];
+        for (setting, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(TrainError::Setting {
+                    setting,
+                    value,
+                    wanted: "a finite number above 0",
+                });
+            }
+        }
+        let limits = [
+            ("margin", self.margin, f64::NEG_INFINITY),
+            ("max-time", self.max_time, 0.0),
+        ];
+        for (setting, value, above) in limits {
+            if value.is_nan() || value <= above {
+                let wanted = "a number above 0 (any sign for the margin), or inf for never";
+                return Err(TrainError::Setting {
+                    setting,
+                    value,
+                    wanted,
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -27,7 +27,11 @@ fn main() -> Result<(), Failure> {
                 writeln!(out, "ready")?;
             }
             ["check", name, file] => {
-                let bytes: Vec<u8> = find(&mut tasks, name)?.check()?.iter().flat_map(|v| v.to_le_bytes()).collect();
+                let bytes: Vec<u8> = find(&mut tasks, name)?
+                    .check()?
+                    .iter()
+                    .flat_map(|v| v.to_le_bytes())
+                    .collect();
                 std::fs::write(file, bytes)?;
                 writeln!(out, "written")?;
             }
@@ -50,12 +54,17 @@ fn main() -> Result<(), Failure> {
 
 fn find<'a>(tasks: &'a mut [(String, Task)], name: &str) -> Result<&'a mut Task, Failure> {
     let found = tasks.iter_mut().find(|(n, _)| n == name);
-    Ok(&mut found.ok_or_else(|| format!("{name} has not been prepared"))?.1)
+    Ok(&mut found
+        .ok_or_else(|| format!("{name} has not been prepared"))?
+        .1)
 }
 
 /// Largest resident memory so far, in kB.
 fn peak() -> Result<u64, Failure> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    let line = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .ok_or("no VmHWM")?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }

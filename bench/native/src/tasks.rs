@@ -9,11 +9,19 @@ use crate::Failure;
 /// One thing to time.
 pub enum Task {
     /// ∇ₓ of logit 0 for a batch.
-    Gradient { network: Network<f32>, weights: Weights<f32>, x: Vec<f32> },
+    Gradient {
+        network: Network<f32>,
+        weights: Weights<f32>,
+        x: Vec<f32>,
+    },
     /// A training step in place.
     Step(Box<Step>),
     /// Fresh weights.
-    Init { graph: Graph, weights: Weights<f32>, index: u64 },
+    Init {
+        graph: Graph,
+        weights: Weights<f32>,
+        index: u64,
+    },
 }
 
 /// A training step: gradient and update.
@@ -32,11 +40,18 @@ pub struct Step {
 impl Step {
     fn run(&mut self) {
         self.t += 1;
-        let batch = Batch { x: &self.x, y: &self.y, origin: &[], seed: 0, step: self.t };
+        let batch = Batch {
+            x: &self.x,
+            y: &self.y,
+            origin: &[],
+            seed: 0,
+            step: self.t,
+        };
         self.gradient.run(&self.weights, batch);
         for (i, weights) in self.weights.values.iter_mut().enumerate() {
             let gradient = (self.gradient.gradient(i), 1.0);
-            self.optimiser.update((self.t, self.rate), &mut self.moments, i, weights, gradient);
+            self.optimiser
+                .update((self.t, self.rate), &mut self.moments, i, weights, gradient);
         }
     }
 }
@@ -47,7 +62,11 @@ fn numbers(n: usize) -> Vec<f32> {
 }
 
 fn named(name: &str, input: &str, outputs: usize) -> Result<Graph, Failure> {
-    let options = ZooOptions { input: Some(input.parse()?), outputs: Some(outputs), ..ZooOptions::default() };
+    let options = ZooOptions {
+        input: Some(input.parse()?),
+        outputs: Some(outputs),
+        ..ZooOptions::default()
+    };
     Ok(zoo(name, &options)?)
 }
 
@@ -76,12 +95,26 @@ impl Task {
         let weights = Weights::draw(&graph, 0, 0);
         let x = numbers(batch * graph.input().len());
         weights.write(&graph, &std::path::Path::new(dir).join("w.safetensors"))?;
-        std::fs::write(format!("{dir}/x.f32"), x.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())?;
+        std::fs::write(
+            format!("{dir}/x.f32"),
+            x.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+        )?;
         Ok(match name {
-            "init" => Task::Init { graph, weights, index: 0 },
+            "init" => Task::Init {
+                graph,
+                weights,
+                index: 0,
+            },
             "lenet-step" | "tiny-step" => {
-                let (loss, momentum) = if name == "tiny-step" { (Loss::Mse, 0.0) } else { (Loss::CrossEntropy, 0.9) };
-                let optimiser = Optimiser::Sgd { momentum, weight_decay: 0.0 };
+                let (loss, momentum) = if name == "tiny-step" {
+                    (Loss::Mse, 0.0)
+                } else {
+                    (Loss::CrossEntropy, 0.9)
+                };
+                let optimiser = Optimiser::Sgd {
+                    momentum,
+                    weight_decay: 0.0,
+                };
                 let outputs = graph.output().len();
                 let mut y = numbers(batch * outputs);
                 if loss == Loss::CrossEntropy {
@@ -100,18 +133,30 @@ impl Task {
                     t: 0,
                 }))
             }
-            _ => Task::Gradient { network: Network::new(graph), weights, x },
+            _ => Task::Gradient {
+                network: Network::new(graph),
+                weights,
+                x,
+            },
         })
     }
 
     /// One run.
     pub fn run(&mut self) -> Result<(), Failure> {
         match self {
-            Task::Gradient { network, weights, x } => {
+            Task::Gradient {
+                network,
+                weights,
+                x,
+            } => {
                 network.input_gradient(weights, x, Scalar::Logit(0))?;
             }
             Task::Step(step) => step.run(),
-            Task::Init { graph, weights, index } => {
+            Task::Init {
+                graph,
+                weights,
+                index,
+            } => {
                 *index += 1;
                 weights.redraw(graph, 0, *index);
             }
@@ -122,7 +167,11 @@ impl Task {
     /// The result of one run from the start: gradients, or the weights after three steps.
     pub fn check(&mut self) -> Result<Vec<f32>, Failure> {
         Ok(match self {
-            Task::Gradient { network, weights, x } => network.input_gradient(weights, x, Scalar::Logit(0))?,
+            Task::Gradient {
+                network,
+                weights,
+                x,
+            } => network.input_gradient(weights, x, Scalar::Logit(0))?,
             Task::Step(step) => {
                 step.weights = step.initial.clone();
                 (0..3).for_each(|_| step.run());

@@ -116,10 +116,34 @@ vectorised! {
 /// Scratch for packed operands, kept between products.
 #[derive(Default)]
 pub struct Packing<T> {
-    pub(super) a: Vec<T>,
-    pub(super) b: Vec<T>,
-    pub(super) image: Vec<T>,
-    pub(super) product: Vec<T>,
+    pub(super) a: Scratch<T>,
+    pub(super) b: Scratch<T>,
+    pub(super) image: Scratch<T>,
+    pub(super) product: Scratch<T>,
+}
+
+/// Numbers that start on a cache line: a vector that crosses two lines costs two loads.
+#[derive(Default)]
+pub struct Scratch<T>(Vec<T>);
+
+impl<T: Real> Scratch<T> {
+    /// `n` numbers with whatever was there.
+    pub fn take(&mut self, n: usize) -> &mut [T] {
+        const LINE: usize = 64;
+        let spare = LINE / size_of::<T>();
+        if self.0.len() < n + spare {
+            self.0.resize(n + spare, T::ZERO);
+        }
+        let start = self.0.as_ptr().align_offset(LINE).min(spare);
+        &mut self.0[start..start + n]
+    }
+
+    /// `n` zeros.
+    pub fn zeros(&mut self, n: usize) -> &mut [T] {
+        let numbers = self.take(n);
+        numbers.fill(T::ZERO);
+        numbers
+    }
 }
 
 /// Whether a product replaces C or is added to it.
@@ -234,16 +258,8 @@ pub fn gemm<T: Real + HasKernels>(
     // Equal blocks of k, so that none is short.
     let kc_max = k.div_ceil(k.div_ceil(KC).max(1)).max(1);
     let nc_max = NC / nr * nr;
-    let Packing {
-        a: panel_a,
-        b: block,
-        ..
-    } = packing;
-    panel_a.resize(panel_a.len().max(kc_max * MAX_MR), T::ZERO);
-    block.resize(
-        block.len().max(kc_max * nc_max.min(n.next_multiple_of(nr))),
-        T::ZERO,
-    );
+    let panel_a = packing.a.take(kc_max * MAX_MR);
+    let block = packing.b.take(kc_max * nc_max.min(n.next_multiple_of(nr)));
     for j0 in (0..n).step_by(nc_max) {
         let nc = nc_max.min(n - j0);
         for p0 in (0..k).step_by(kc_max) {

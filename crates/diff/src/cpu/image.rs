@@ -82,17 +82,35 @@ impl Layout {
         }
     }
 
-    /// Where patch entry (c, th, tw) of the first window lies, for `channels` planes.
+    /// Where tap (th, tw) of the first window lies.
+    fn tap(&self, th: usize, tw: usize) -> usize {
+        let ([dh, dw], step) = (self.window.dilation, self.window.stride[1]);
+        th * dh * self.row + tw * dw % step * self.phase + tw * dw / step
+    }
+
+    /// Where the entries (c, th, tw) of the first patch lie, for `channels` planes.
     fn offsets(&self, channels: usize) -> Vec<usize> {
-        let ([kh, kw], [dh, dw]) = (self.window.kernel, self.window.dilation);
-        let step = self.window.stride[1];
-        let taps = (0..kh).flat_map(|th| (0..kw).map(move |tw| (th * dh, tw * dw)));
-        let taps: Vec<usize> = taps
-            .map(|(i, j)| i * self.row + j % step * self.phase + j / step)
-            .collect();
-        (0..channels)
-            .flat_map(|c| taps.iter().map(move |t| c * self.plane + t))
+        let [kh, kw] = self.window.kernel;
+        let entries = (0..channels * kh * kw).map(|q| (q / (kh * kw), q / kw % kh, q % kw));
+        entries
+            .map(|(c, th, tw)| c * self.plane + self.tap(th, tw))
             .collect()
+    }
+
+    /// Tap rows that see more than border from output rows `first..=last`.
+    fn tap_rows(&self, first: usize, last: usize) -> std::ops::Range<usize> {
+        let ([kh, _], stride, dilation, top) = (
+            self.window.kernel,
+            self.window.stride[0],
+            self.window.dilation[0],
+            self.window.pad[0].0,
+        );
+        let sees = |th: &usize| {
+            last * stride + th * dilation >= top && first * stride + th * dilation < top + self.h
+        };
+        let start = (0..kh).find(sees).unwrap_or(0);
+        let end = (0..kh).rev().find(sees).map_or(start, |th| th + 1);
+        start..end
     }
 
     /// Where the window at output (oh, ow) starts.
@@ -138,6 +156,9 @@ pub struct Product {
 }
 
 /// y = left · patches of x, sample by sample; `left(g)` is the factor of group g.
+///
+/// Patch entries are taken tap row by tap row, so that the rows of taps that see only the border are a
+/// range at either end, which is left out.
 pub fn correlate<T: Number, L: Left<T>>(
     p: &Product,
     x: &[T],
@@ -148,32 +169,50 @@ pub fn correlate<T: Number, L: Left<T>>(
     let kernels = T::kernels();
     let ((c, h, w), (o, oh, ow)) = (p.from, p.to);
     let (cg, og) = (c / p.groups, o / p.groups);
+    let [kh, kw] = p.window.kernel;
     let layout = Layout::new(p.window, h, w);
-    let offsets = Offsets::new(layout.offsets(cg));
-    let k = offsets.list().len();
-    let Packing { a, image, .. } = packing;
-    a.resize(o * k, T::ZERO);
+    // Entries (th, c, tw), and where each stands in the factor's order (c, th, tw).
+    let entries =
+        || (0..kh).flat_map(|th| (0..cg).flat_map(move |c| (0..kw).map(move |tw| (th, c, tw))));
+    let offsets: Vec<usize> = entries()
+        .map(|(th, c, tw)| c * layout.plane + layout.tap(th, tw))
+        .collect();
+    let k = offsets.len();
     let panels = || {
         (0..og)
             .step_by(kernels.mr)
             .map(|i| (i, kernels.mr.min(og - i)))
     };
+    let a = packing.a.take(o * k);
     for g in 0..p.groups {
         let factor = left(g);
         for (i, rows) in panels() {
-            factor.pack(i, rows, 0, k, &mut a[(g * og + i) * k..][..rows * k]);
+            let panel = packing.b.take(rows * k);
+            factor.pack(i, rows, 0, k, panel);
+            let to = a[(g * og + i) * k..].chunks_exact_mut(rows);
+            for (to, (th, c, tw)) in to.zip(entries()) {
+                let q = (c * kh + th) * kw + tw;
+                to.copy_from_slice(&panel[q * rows..(q + 1) * rows]);
+            }
         }
     }
     let starts = (0..oh).flat_map(|i| (0..ow).step_by(kernels.lanes).map(move |j| (i, j)));
-    let lanes: Vec<Lane> = starts
-        .map(|(i, j)| Lane {
-            at: layout.at(i, j),
-            to: i * ow + j,
-            valid: kernels.lanes.min(ow - j),
+    let starts: Vec<(usize, usize)> = starts.collect();
+    let lane = |&(i, j): &(usize, usize)| Lane {
+        at: layout.at(i, j),
+        to: i * ow + j,
+        valid: kernels.lanes.min(ow - j),
+    };
+    let tiles: Vec<_> = starts
+        .chunks(NV)
+        .map(|starts| {
+            let seen = layout.tap_rows(starts[0].0, starts[starts.len() - 1].0);
+            let range = seen.start * cg * kw..seen.end * cg * kw;
+            let lanes: Vec<Lane> = starts.iter().map(lane).collect();
+            (lanes, range.start, Offsets::new(offsets[range].to_vec()))
         })
         .collect();
-    image.clear();
-    image.resize(layout.len(c) + kernels.lanes, T::ZERO);
+    let image = packing.image.zeros(layout.len(c) + kernels.lanes);
     for (x, y) in x
         .chunks_exact(c * h * w)
         .zip(y.chunks_exact_mut(o * oh * ow))
@@ -181,18 +220,11 @@ pub fn correlate<T: Number, L: Left<T>>(
         layout.copy(x, image);
         for g in 0..p.groups {
             let x = &image[g * layout.len(cg)..];
-            for lanes in lanes.chunks(NV) {
+            for (lanes, first, offsets) in &tiles {
                 for (i, rows) in panels() {
                     let row = g * og + i;
-                    kernels.direct(
-                        rows,
-                        &offsets,
-                        &a[row * k..],
-                        x,
-                        lanes,
-                        &mut y[row * oh * ow..],
-                        oh * ow,
-                    );
+                    let a = &a[row * k + first * rows..];
+                    kernels.direct(rows, offsets, a, x, lanes, &mut y[row * oh * ow..], oh * ow);
                 }
             }
         }
@@ -218,15 +250,13 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
     let wide = ow.next_multiple_of(kernels.lanes);
     let (image_len, rows_len) = (layout.len(c), oh * wide);
     let samples = (PASS / (image_len + o * rows_len)).max(1);
-    let Packing { a: rows, image, .. } = packing;
     dw.fill(T::ZERO);
     let passes = x
         .chunks(samples * c * h * w)
         .zip(dy.chunks(samples * o * oh * ow));
     for (x, dy) in passes {
         let samples = x.len() / (c * h * w);
-        image.clear();
-        image.resize(samples * image_len + kernels.lanes, T::ZERO);
+        let image = packing.image.zeros(samples * image_len + kernels.lanes);
         for (x, image) in x
             .chunks_exact(c * h * w)
             .zip(image.chunks_exact_mut(image_len))
@@ -234,8 +264,7 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
             layout.copy(x, image);
         }
         // Channel by channel, so that a channel's rows of all samples lie together.
-        rows.clear();
-        rows.resize(o * samples * rows_len, T::ZERO);
+        let rows = packing.a.zeros(o * samples * rows_len);
         for (n, dy) in dy.chunks_exact(o * oh * ow).enumerate() {
             for (channel, dy) in dy.chunks_exact(oh * ow).enumerate() {
                 let to = &mut rows[(channel * samples + n) * rows_len..][..rows_len];

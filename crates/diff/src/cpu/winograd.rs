@@ -54,15 +54,15 @@ pub fn correlate<T: Number>(
     let (nr, mr) = (kernels.nr, kernels.mr);
 
     let Packing {
-        a: u,
-        b: v,
+        a,
+        b,
         image,
         product,
-        ..
     } = packing;
     // Distances between entries ξ, never a multiple of a page: 16 lines of one L1 set would evict each other.
     let (du, dv, dm) = (o * c + nr, (c + 1) * nr, (o + 1) * nr);
-    transform_weights(left, o, c, mr, u, du, v);
+    let u = a.take(XI * du);
+    transform_weights(left, o, c, mr, u, du, b.take(9 * c * mr));
 
     // Rows and columns rounded up to whole tiles.
     let mut window = p.window;
@@ -70,8 +70,7 @@ pub fn correlate<T: Number>(
     window.pad[0].1 = 2 * th + 2 - h - window.pad[0].0;
     window.pad[1].1 = 2 * tw + 2 - w - window.pad[1].0;
     let layout = Layout::new(window, h, w);
-    image.clear();
-    image.resize(samples * layout.len(c), T::ZERO);
+    let image = image.zeros(samples * layout.len(c));
     for (x, image) in x
         .chunks_exact(c * h * w)
         .zip(image.chunks_exact_mut(layout.len(c)))
@@ -79,8 +78,7 @@ pub fn correlate<T: Number>(
         layout.copy(x, image);
     }
 
-    v.resize(v.len().max(XI * dv), T::ZERO);
-    product.resize(product.len().max(XI * dm), T::ZERO);
+    let (v, product) = (b.take(XI * dv), product.take(XI * dm));
     let tiles = samples * th * tw;
     for j0 in (0..tiles).step_by(nr) {
         let cols = nr.min(tiles - j0);
@@ -134,12 +132,10 @@ fn transform_weights<T: Number>(
     o: usize,
     c: usize,
     mr: usize,
-    u: &mut Vec<T>,
+    u: &mut [T],
     du: usize,
-    g: &mut Vec<T>,
+    g: &mut [T],
 ) {
-    u.resize(u.len().max(XI * du), T::ZERO);
-    g.resize(g.len().max(9 * c * mr), T::ZERO);
     for i in (0..o).step_by(mr) {
         let rows = mr.min(o - i);
         left.pack(i, rows, 0, 9 * c, g);

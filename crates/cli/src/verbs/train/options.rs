@@ -43,7 +43,7 @@ pub struct TrainingArgs {
     /// sgd or adam [default: sgd]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub optimiser: Option<Rule>,
-    /// Learning rate at the first step [default: 0.02, adam 0.001]
+    /// Learning rate at the first step [default: 0.03, adam 0.001]
     #[arg(long, alias = "lr", value_name = "X", allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
     /// constant or linear-decay, to 0 at the end [default: linear-decay]
@@ -163,5 +163,51 @@ impl TrainingArgs {
                 Ok((optimiser, ADAM_RATE))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    use crate::args::Cli;
+
+    /// The help speaks of defaults that live elsewhere.
+    #[test]
+    fn the_help_states_the_defaults() {
+        let mut cli = Cli::command();
+        let train = cli.find_subcommand_mut("train").unwrap();
+        let help = train.render_help().to_string();
+        let line = |option: &str| {
+            let found = help.lines().find(|l| l.trim_start().starts_with(option));
+            found.unwrap_or_else(|| panic!("{option}")).to_string()
+        };
+        let default = Config::default();
+        let says = |option: &str, value: String| {
+            let line = line(option);
+            assert!(line.contains(&format!("[default: {value}")), "{line}");
+        };
+        says(
+            "--learning-rate",
+            format!("{}, adam {ADAM_RATE}]", default.learning_rate),
+        );
+        says("--batch-size", default.batch_size.to_string());
+        says("--row-every", default.row_every.to_string());
+        let Length::Epochs(epochs) = default.length else {
+            panic!("the default length is in epochs");
+        };
+        says("--epochs", epochs.to_string());
+        let Optimiser::Sgd {
+            momentum,
+            weight_decay,
+        } = default.optimiser
+        else {
+            panic!("the default optimiser is sgd");
+        };
+        says("--momentum", momentum.to_string());
+        says("--weight-decay", weight_decay.to_string());
+        assert_eq!(default.schedule, Schedule::LinearDecay);
+        says("--schedule", "linear-decay".into());
     }
 }

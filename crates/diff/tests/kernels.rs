@@ -43,16 +43,8 @@ struct Case {
 }
 
 impl Case {
-    fn new(
-        n: usize,
-        c: usize,
-        o: usize,
-        (h, w): (usize, usize),
-        k: usize,
-        stride: usize,
-        pad: usize,
-        groups: usize,
-    ) -> Self {
+    /// N×C×H×W with `o` kernels of k × k at a stride, with padding, in groups.
+    fn new(x: [usize; 4], o: usize, [k, stride, pad]: [usize; 3], groups: usize) -> Self {
         let window = Window {
             kernel: [k, k],
             stride: [stride; 2],
@@ -60,11 +52,16 @@ impl Case {
             pad: [(pad, pad); 2],
         };
         let conv = Conv { window, groups };
-        let y = [n, o, window.positions(0, h), window.positions(1, w)];
+        let y = [
+            x[0],
+            o,
+            window.positions(0, x[2]),
+            window.positions(1, x[3]),
+        ];
         Case {
             conv,
-            x: [n, c, h, w],
-            w: [o, c / groups, k, k],
+            x,
+            w: [o, x[1] / groups, k, k],
             y,
         }
     }
@@ -105,21 +102,21 @@ impl Case {
 fn convolutions_equal_the_loop_nest() {
     let cases = [
         // Winograd: even, odd, rectangular, several samples, channels with remainders.
-        Case::new(2, 32, 35, (14, 14), 3, 1, 1, 1),
-        Case::new(3, 33, 32, (13, 17), 3, 1, 1, 1),
-        Case::new(13, 40, 32, (5, 6), 3, 1, 1, 1),
-        Case::new(2, 32, 32, (18, 16), 3, 1, 0, 1),
-        Case::new(2, 32, 32, (16, 15), 3, 1, 2, 1),
+        Case::new([2, 32, 14, 14], 35, [3, 1, 1], 1),
+        Case::new([3, 33, 13, 17], 32, [3, 1, 1], 1),
+        Case::new([13, 40, 5, 6], 32, [3, 1, 1], 1),
+        Case::new([2, 32, 18, 16], 32, [3, 1, 0], 1),
+        Case::new([2, 32, 16, 15], 32, [3, 1, 2], 1),
         // Read in place: long rows, strides, groups.
-        Case::new(3, 1, 6, (32, 32), 5, 1, 0, 1),
-        Case::new(5, 6, 16, (14, 14), 5, 1, 0, 1),
-        Case::new(2, 3, 20, (33, 31), 3, 2, 1, 1),
-        Case::new(2, 6, 9, (40, 50), 4, 3, 2, 3),
-        Case::new(2, 8, 8, (20, 20), 3, 1, 1, 8),
+        Case::new([3, 1, 32, 32], 6, [5, 1, 0], 1),
+        Case::new([5, 6, 14, 14], 16, [5, 1, 0], 1),
+        Case::new([2, 3, 33, 31], 20, [3, 2, 1], 1),
+        Case::new([2, 6, 40, 50], 9, [4, 3, 2], 3),
+        Case::new([2, 8, 20, 20], 8, [3, 1, 1], 8),
         // Packed patches: short rows, many channels.
-        Case::new(7, 48, 70, (6, 5), 3, 2, 1, 1),
-        Case::new(30, 20, 64, (4, 4), 3, 1, 1, 1),
-        Case::new(9, 64, 130, (7, 7), 1, 2, 0, 1),
+        Case::new([7, 48, 6, 5], 70, [3, 2, 1], 1),
+        Case::new([30, 20, 4, 4], 64, [3, 1, 1], 1),
+        Case::new([9, 64, 7, 7], 130, [1, 2, 0], 1),
     ];
     for (i, case) in cases.iter().enumerate() {
         let size = |s: [usize; 4]| s.iter().product::<usize>();
@@ -254,7 +251,7 @@ fn elementwise_chains_equal_the_loop() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let case = Case::new(40, 32, 64, (16, 16), 3, 1, 1, 1);
+    let case = Case::new([40, 32, 16, 16], 64, [3, 1, 1], 1);
     let size = |s: [usize; 4]| s.iter().product::<usize>();
     let (x, w) = (numbers(size(case.x), 10), numbers(size(case.w), 11));
     let mut t = Trace::new();

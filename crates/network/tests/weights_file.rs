@@ -197,7 +197,9 @@ fn damaged_files_are_refused_or_read() {
                 0 => bytes[at] ^= 1 << cursor.below(8),
                 1 => bytes[at] = b"0123456789{}[],:\"-\\\xff"[cursor.below(20) as usize],
                 2 => bytes.truncate(at.max(1)),
-                3 => drop(bytes.remove(at).min(0)),
+                3 => {
+                    bytes.remove(at);
+                }
                 _ => bytes.insert(at, cursor.next_u32() as u8),
             }
             if bytes.is_empty() {

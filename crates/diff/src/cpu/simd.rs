@@ -534,13 +534,13 @@ macro_rules! table {
 
 macro_rules! kernels {
     ($T:ty, $V4:ty, $V3:ty) => {
-        fn kernels() -> &'static Kernels<Self> {
+        fn kernels_at(level: Level) -> &'static Kernels<Self> {
             #[cfg(target_arch = "x86_64")]
             static V4: Kernels<$T> = table!($T, $V4, 8, #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]);
             #[cfg(target_arch = "x86_64")]
             static V3: Kernels<$T> = table!($T, $V3, 4, #[target_feature(enable = "avx2,fma")]);
             static BASE: Kernels<$T> = table!($T, Quad<$T>, 4,);
-            match level() {
+            match level {
                 #[cfg(target_arch = "x86_64")]
                 Level::V4 => &V4,
                 #[cfg(target_arch = "x86_64")]
@@ -553,8 +553,13 @@ macro_rules! kernels {
 
 /// Number types with microkernels.
 pub trait HasKernels: Sized + 'static {
+    /// The kernels for an instruction set that this machine has.
+    fn kernels_at(level: Level) -> &'static Kernels<Self>;
+
     /// The kernels for this machine.
-    fn kernels() -> &'static Kernels<Self>;
+    fn kernels() -> &'static Kernels<Self> {
+        Self::kernels_at(level())
+    }
 }
 
 impl HasKernels for f32 {
@@ -703,4 +708,149 @@ mod x86 {
             pairwise(a)
         }
     );
+}
+
+/// Machines differ: the kernels of every instruction set that this one has are checked, so that a
+/// fault in those it does not use by itself is seen.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels() -> Vec<Level> {
+        match level() {
+            Level::V4 => vec![Level::V4, Level::V3, Level::Base],
+            Level::V3 => vec![Level::V3, Level::Base],
+            Level::Base => vec![Level::Base],
+        }
+    }
+
+    /// Small whole numbers: every sum below is exact in both types.
+    fn numbers<T: Real>(n: usize, seed: usize) -> Vec<T> {
+        (0..n)
+            .map(|i| T::from_f64(((i * 7 + seed * 13) % 11) as f64 - 5.0))
+            .collect()
+    }
+
+    fn tiles<T: Real + HasKernels>() {
+        for kernels in levels().into_iter().map(T::kernels_at) {
+            let (k, ldc) = (9, kernels.nr + 3);
+            let (a, b) = (
+                numbers::<T>(kernels.mr * k, 1),
+                numbers::<T>(k * kernels.nr, 2),
+            );
+            for rows in 1..=kernels.mr {
+                for cols in 1..=kernels.nr {
+                    for add in [false, true] {
+                        let before = numbers::<T>(kernels.mr * ldc, 3);
+                        let mut c = before.clone();
+                        kernels.tile(
+                            rows,
+                            cols,
+                            k,
+                            Strided {
+                                data: &a,
+                                row: k,
+                                col: 1,
+                            },
+                            &b,
+                            &mut c,
+                            ldc,
+                            add,
+                        );
+                        for (at, (&c, &before)) in c.iter().zip(&before).enumerate() {
+                            let (i, j) = (at / ldc, at % ldc);
+                            let product: T = (0..k)
+                                .map(|p| {
+                                    a[(i % kernels.mr) * k + p]
+                                        * b[p * kernels.nr + j.min(cols - 1)]
+                                })
+                                .sum();
+                            let expected = match (i < rows && j < cols, add) {
+                                (true, true) => before + product,
+                                (true, false) => product,
+                                (false, _) => before,
+                            };
+                            assert_eq!(c, expected, "{rows} × {cols}, add {add}, at ({i}, {j})");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn direct_and_dot<T: Real + HasKernels>() {
+        for kernels in levels().into_iter().map(T::kernels_at) {
+            let (lanes, x) = (kernels.lanes, numbers::<T>(400, 4));
+            for rows in 1..=kernels.mr {
+                for vectors in 1..=NV {
+                    let offsets = Offsets::new(vec![3, 0, 17, 5]);
+                    let a = numbers::<T>(4 * rows, 5);
+                    let tile: Vec<Lane> = (0..vectors)
+                        .map(|v| Lane {
+                            at: 20 * v + 1,
+                            to: 50 * v,
+                            valid: lanes - v,
+                        })
+                        .collect();
+                    let ldc = 200;
+                    let mut c = vec![T::ZERO; rows * ldc];
+                    kernels.direct(rows, &offsets, &a, &x, &tile, &mut c, ldc);
+                    for (at, &c) in c.iter().enumerate() {
+                        let (i, j) = (at / ldc, at % ldc);
+                        let lane = tile.iter().find(|l| (l.to..l.to + l.valid).contains(&j));
+                        let sum = |l: &Lane| {
+                            offsets
+                                .list()
+                                .iter()
+                                .enumerate()
+                                .map(|(p, o)| a[p * rows + i] * x[l.at + o + j - l.to])
+                                .sum()
+                        };
+                        assert_eq!(
+                            c,
+                            lane.map_or(T::ZERO, sum),
+                            "direct {rows} × {vectors} at ({i}, {j})"
+                        );
+                    }
+
+                    let list = vec![(0, 7), (32, 2), (16, 60)];
+                    let (rows_of_a, lda) = (numbers::<T>(rows * 64, 6), 64);
+                    let columns: Vec<usize> = (0..vectors).map(|v| 9 * v).collect();
+                    let mut c = numbers::<T>(rows * NV, 7);
+                    let before = c.clone();
+                    kernels.dot(
+                        rows,
+                        &Steps::new(list.clone()),
+                        &rows_of_a,
+                        lda,
+                        &x,
+                        &columns,
+                        &mut c,
+                        NV,
+                    );
+                    for (at, (&c, &before)) in c.iter().zip(&before).enumerate() {
+                        let (i, j) = (at / NV, at % NV);
+                        let products = list
+                            .iter()
+                            .flat_map(|&(p, q)| (0..lanes).map(move |l| (p + l, q + l)));
+                        let sum: T = products
+                            .map(|(p, q)| {
+                                rows_of_a[i * lda + p] * x[columns.get(j).unwrap_or(&0) + q]
+                            })
+                            .sum();
+                        let expected = if j < vectors { before + sum } else { before };
+                        assert_eq!(c, expected, "dot {rows} × {vectors} at ({i}, {j})");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_computes_the_same() {
+        tiles::<f32>();
+        tiles::<f64>();
+        direct_and_dot::<f32>();
+        direct_and_dot::<f64>();
+    }
 }

@@ -257,6 +257,29 @@ impl<T: Number> Left<T> for Channels<'_, T> {
     }
 }
 
+/// N×O×P as an O' × (n, p) right factor.
+struct Positions<'a, T> {
+    y: &'a [T],
+    first: usize,
+    channels: usize,
+    positions: usize,
+}
+
+impl<T: Number> Right<T> for Positions<'_, T> {
+    fn pack(&self, p0: usize, kc: usize, j0: usize, cols: usize, nr: usize, out: &mut [T]) {
+        let mut done = 0;
+        while done < cols {
+            let (sample, p) = ((j0 + done) / self.positions, (j0 + done) % self.positions);
+            let run = (self.positions - p).min(cols - done);
+            for (i, out) in out.chunks_exact_mut(nr).take(kc).enumerate() {
+                let start = (sample * self.channels + self.first + p0 + i) * self.positions + p;
+                out[done..done + run].copy_from_slice(&self.y[start..start + run]);
+            }
+            done += run;
+        }
+    }
+}
+
 /// w[o, c, t] read as c × (o, t) with the taps reversed: the left factor of X at stride 1.
 struct Flipped<'a, T> {
     w: &'a [T],
@@ -427,28 +450,33 @@ fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: imp
 pub fn input<T: Number>(s: &Sizes, dy: &[T], w: &[T], dx: &mut [T]) {
     let task = s.samples_a_task();
     let (inputs, outputs) = (s.c * s.h * s.w, s.o * s.positions());
-    match mirrored(s) {
-        Some(window) => {
+    // Rows too short to be read in place, and too few for Winograd, are cheaper added back: no weight is moved.
+    let product = mirrored(s).map(|window| {
+        let Product {
+            groups, from, to, ..
+        } = s.product();
+        Product {
+            window,
+            groups,
+            from: to,
+            to: from,
+        }
+    });
+    let pays =
+        |p: &Product| winograd::pays(p, task.min(s.n)) || image::pays::<T>(s.c / p.groups, s.w);
+    match product.filter(pays) {
+        Some(transposed) => {
             let (cg, og, q) = s.group();
             let left = |g: usize| Flipped {
                 w: &w[g * og * q..(g + 1) * og * q],
                 channels: cg,
                 taps: q / cg,
             };
-            let Product {
-                groups, from, to, ..
-            } = s.product();
-            let transposed = Product {
-                window,
-                groups,
-                from: to,
-                to: from,
-            };
             split(s.n, task, (dx, inputs), (dy, outputs), |(dx, dy)| {
                 correlate(&transposed, dy, dx, left)
             });
         }
-        None => split(s.n, 1, (dx, inputs), (dy, outputs), |(dx, dy)| {
+        None => split(s.n, task, (dx, inputs), (dy, outputs), |(dx, dy)| {
             scatter(s, dy, w, dx)
         }),
     }
@@ -471,60 +499,97 @@ fn mirrored(s: &Sizes) -> Option<Window> {
     })
 }
 
-/// dx of one sample at any stride: wᵀ dy, added back to the pixels that the taps saw.
+/// dx at any stride: wᵀ dy, added back to the pixels that the taps saw.
 fn scatter<T: Number>(s: &Sizes, dy: &[T], w: &[T], dx: &mut [T]) {
     let (cg, og, q) = s.group();
     let p = s.positions();
-    let window = s.conv.window;
-    let mut columns = vec![T::ZERO; q * p];
+    let samples = dx.len() / (s.c * s.h * s.w);
+    // Blocks of channels whose products stay in the cache until they are added.
+    let block = (COLUMNS / (samples * p * (q / cg))).clamp(1, cg);
+    let mut columns = vec![T::ZERO; block * (q / cg) * samples * p];
     dx.fill(T::ZERO);
     for g in 0..s.conv.groups {
-        let a = Strided {
-            data: &w[g * og * q..(g + 1) * og * q],
-            row: 1,
-            col: q,
+        let weights = &w[g * og * q..(g + 1) * og * q];
+        let b = Positions {
+            y: dy,
+            first: g * og,
+            channels: s.o,
+            positions: p,
         };
-        let b = Strided {
-            data: &dy[g * og * p..(g + 1) * og * p],
-            row: p,
-            col: 1,
-        };
-        T::with_packing(|packing| {
-            gemm(
-                q,
-                p,
-                og,
-                &a,
-                &b,
-                &mut RowMajor {
-                    c: &mut columns,
-                    row: p,
-                },
-                Into::Replace,
-                packing,
-            )
-        });
-        let planes = dx[g * cg * s.h * s.w..].chunks_mut(s.h * s.w).take(cg);
-        for (c, plane) in planes.enumerate() {
-            for tap in 0..q / cg {
-                let (th, tw) = (tap / window.kernel[1], tap % window.kernel[1]);
-                for oh in 0..s.oh {
-                    let at = (oh * window.stride[0] + th * window.dilation[0])
-                        .checked_sub(window.pad[0].0);
-                    let Some(ih) = at.filter(|&ih| ih < s.h) else {
-                        continue;
-                    };
-                    let row = &mut plane[ih * s.w..(ih + 1) * s.w];
-                    let from = &columns[((c * q / cg + tap) * s.oh + oh) * s.ow..][..s.ow];
-                    for (ow, &v) in from.iter().enumerate() {
-                        let at = (ow * window.stride[1] + tw * window.dilation[1])
-                            .checked_sub(window.pad[1].0);
-                        if let Some(y) = at.and_then(|iw| row.get_mut(iw)) {
-                            *y += v;
-                        }
-                    }
+        for c0 in (0..cg).step_by(block) {
+            let taps = block.min(cg - c0) * (q / cg);
+            let a = Strided {
+                data: &weights[c0 * (q / cg)..],
+                row: 1,
+                col: q,
+            };
+            let columns = &mut columns[..taps * samples * p];
+            T::with_packing(|packing| {
+                let mut sink = RowMajor {
+                    c: columns,
+                    row: samples * p,
+                };
+                gemm(
+                    taps,
+                    samples * p,
+                    og,
+                    &a,
+                    &b,
+                    &mut sink,
+                    Into::Replace,
+                    packing,
+                );
+            });
+            for (t, seen) in columns.chunks_exact(samples * p).enumerate() {
+                let (c, tap) = (g * cg + c0 + t / (q / cg), t % (q / cg));
+                for (n, seen) in seen.chunks_exact(p).enumerate() {
+                    let plane = &mut dx[(n * s.c + c) * s.h * s.w..][..s.h * s.w];
+                    add_tap(s, tap, seen, plane);
                 }
             }
+        }
+    }
+}
+
+/// Numbers of products held by [`scatter`] at a time: half of L2 in f32.
+const COLUMNS: usize = 1 << 17;
+
+/// Adds what came back through one tap to the pixels of a plane.
+#[inline]
+fn add_tap<T: Number>(s: &Sizes, tap: usize, seen: &[T], plane: &mut [T]) {
+    let Window {
+        kernel,
+        stride,
+        dilation,
+        pad,
+    } = s.conv.window;
+    let (th, tw) = (tap / kernel[1] * dilation[0], tap % kernel[1] * dilation[1]);
+    // Output columns whose tap lies inside the row: pad ≤ ow·stride + tw < pad + w.
+    let first = pad[1].0.saturating_sub(tw).div_ceil(stride[1]);
+    let last = (pad[1].0 + s.w)
+        .saturating_sub(tw)
+        .div_ceil(stride[1])
+        .min(s.ow);
+    if first >= last {
+        return;
+    }
+    let start = first * stride[1] + tw - pad[1].0;
+    for (oh, seen) in seen.chunks_exact(s.ow).enumerate() {
+        let Some(ih) = (oh * stride[0] + th)
+            .checked_sub(pad[0].0)
+            .filter(|&ih| ih < s.h)
+        else {
+            continue;
+        };
+        let row = &mut plane[ih * s.w + start..(ih + 1) * s.w];
+        let seen = &seen[first..last];
+        if stride[1] == 1 {
+            row.iter_mut().zip(seen).for_each(|(y, &v)| *y += v);
+        } else {
+            row.iter_mut()
+                .step_by(stride[1])
+                .zip(seen)
+                .for_each(|(y, &v)| *y += v);
         }
     }
 }

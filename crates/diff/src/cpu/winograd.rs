@@ -158,13 +158,15 @@ vectorised! {
 #[inline(always)]
 fn panel<T: Number, const R: usize>(g: &[T], u: &mut [T], stride: usize) {
     for (channel, g) in g.chunks_exact(9 * R).enumerate() {
-        let tap = |t: usize| load::<T, R>(g, t * R);
-        let column = |t: usize| stretch(tap(t), tap(3 + t), tap(6 + t));
-        let columns = [column(0), column(1), column(2)];
+        let c = [
+            stretch(load::<T, R>(g, 0), load(g, 3 * R), load(g, 6 * R)),
+            stretch(load(g, R), load(g, 4 * R), load(g, 7 * R)),
+            stretch(load(g, 2 * R), load(g, 5 * R), load(g, 8 * R)),
+        ];
         for r in 0..4 {
-            let entries = stretch(columns[0][r], columns[1][r], columns[2][r]);
-            for (s, entry) in entries.iter().enumerate() {
-                u[(4 * r + s) * stride + channel * R..][..R].copy_from_slice(entry);
+            let entries = stretch(c[0][r], c[1][r], c[2][r]);
+            for s in 0..4 {
+                u[(4 * r + s) * stride + channel * R..][..R].copy_from_slice(&entries[s]);
             }
         }
     }
@@ -195,7 +197,9 @@ fn stretch<T: Number, const R: usize>(a: [T; R], b: [T; R], c: [T; R]) -> [[T; R
 
 #[inline(always)]
 fn halve<T: Number, const R: usize>(mut a: [T; R]) -> [T; R] {
-    a.iter_mut().for_each(|a| *a *= T::from_f64(0.5));
+    for x in &mut a {
+        *x *= T::from_f64(0.5);
+    }
     a
 }
 
@@ -241,33 +245,41 @@ fn input_tiles<T: Number, const W: usize>(
     v: &mut [T],
     dv: usize,
 ) {
-    // Columns 2t, 2t+1, 2t+2, 2t+3 of each row: even[t], odd[t], even[t+1], odd[t+1].
-    let d = rows.map(|(even, odd)| {
-        [
-            load::<T, W>(even, t),
-            load::<T, W>(odd, t),
-            load::<T, W>(even, t + 1),
-            load::<T, W>(odd, t + 1),
-        ]
-    });
-    let row = |c: usize| {
-        [
-            sub(d[0][c], d[2][c]),
-            add(d[1][c], d[2][c]),
-            sub(d[2][c], d[1][c]),
-            sub(d[1][c], d[3][c]),
-        ]
-    };
-    let columns = [row(0), row(1), row(2), row(3)];
+    let d = [
+        pixels::<T, W>(rows[0], t),
+        pixels(rows[1], t),
+        pixels(rows[2], t),
+        pixels(rows[3], t),
+    ];
+    let c = [
+        spread(d[0][0], d[1][0], d[2][0], d[3][0]),
+        spread(d[0][1], d[1][1], d[2][1], d[3][1]),
+        spread(d[0][2], d[1][2], d[2][2], d[3][2]),
+        spread(d[0][3], d[1][3], d[2][3], d[3][3]),
+    ];
     for r in 0..4 {
-        let [a, b, c, d] = [columns[0][r], columns[1][r], columns[2][r], columns[3][r]];
-        for (s, entry) in [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
-            .iter()
-            .enumerate()
-        {
-            v[(4 * r + s) * dv..][..W].copy_from_slice(entry);
+        let entries = spread(c[0][r], c[1][r], c[2][r], c[3][r]);
+        for s in 0..4 {
+            v[(4 * r + s) * dv..][..W].copy_from_slice(&entries[s]);
         }
     }
+}
+
+/// Columns 2t, 2t+1, 2t+2, 2t+3 of a row: even[t], odd[t], even[t+1], odd[t+1].
+#[inline(always)]
+fn pixels<T: Number, const W: usize>((even, odd): (&[T], &[T]), t: usize) -> [[T; W]; 4] {
+    [
+        load(even, t),
+        load(odd, t),
+        load(even, t + 1),
+        load(odd, t + 1),
+    ]
+}
+
+/// Bᵀ(a, b, c, d)ᵀ = (a−c, b+c, c−b, b−d).
+#[inline(always)]
+fn spread<T: Number, const W: usize>(a: [T; W], b: [T; W], c: [T; W], d: [T; W]) -> [[T; W]; 4] {
+    [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
 }
 
 vectorised! {
@@ -295,24 +307,40 @@ fn output_tiles<T: Number, const W: usize>(
     upper: &mut [T],
     lower: &mut [T],
 ) {
-    let entry = |xi: usize| load::<T, W>(m, xi * dm);
-    let column = |s: usize| {
-        let (a, b, c, d) = (entry(s), entry(4 + s), entry(8 + s), entry(12 + s));
-        (add(add(a, b), c), sub(sub(b, c), d))
-    };
-    let columns = [column(0), column(1), column(2), column(3)];
-    let [a, b, c, d] = columns.map(|c| c.0);
-    interleave(
-        add(add(a, b), c),
-        sub(sub(b, c), d),
-        upper.get_mut(at..).unwrap_or_default(),
-    );
-    let [a, b, c, d] = columns.map(|c| c.1);
-    interleave(
-        add(add(a, b), c),
-        sub(sub(b, c), d),
-        lower.get_mut(at..).unwrap_or_default(),
-    );
+    let c = [
+        gather(
+            load::<T, W>(m, 0),
+            load(m, 4 * dm),
+            load(m, 8 * dm),
+            load(m, 12 * dm),
+        ),
+        gather(
+            load(m, dm),
+            load(m, 5 * dm),
+            load(m, 9 * dm),
+            load(m, 13 * dm),
+        ),
+        gather(
+            load(m, 2 * dm),
+            load(m, 6 * dm),
+            load(m, 10 * dm),
+            load(m, 14 * dm),
+        ),
+        gather(
+            load(m, 3 * dm),
+            load(m, 7 * dm),
+            load(m, 11 * dm),
+            load(m, 15 * dm),
+        ),
+    ];
+    interleave(gather(c[0][0], c[1][0], c[2][0], c[3][0]), upper, at);
+    interleave(gather(c[0][1], c[1][1], c[2][1], c[3][1]), lower, at);
+}
+
+/// Aᵀ(a, b, c, d)ᵀ = (a+b+c, b−c−d).
+#[inline(always)]
+fn gather<T: Number, const W: usize>(a: [T; W], b: [T; W], c: [T; W], d: [T; W]) -> [[T; W]; 2] {
+    [add(add(a, b), c), sub(sub(b, c), d)]
 }
 
 #[inline(always)]
@@ -323,27 +351,33 @@ fn load<T: Number, const W: usize>(x: &[T], at: usize) -> [T; W] {
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // by index: iterators over two arrays hide the vectors from LLVM
 fn add<T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
-    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    for i in 0..W {
+        a[i] += b[i];
+    }
     a
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // as above
 fn sub<T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
-    a.iter_mut().zip(b).for_each(|(a, b)| *a -= b);
+    for i in 0..W {
+        a[i] -= b[i];
+    }
     a
 }
 
-/// a₀ b₀ a₁ b₁ … to the start of `to`, as far as it goes.
+/// a₀ b₀ a₁ b₁ … from number `at` of a line, as far as it goes.
 #[inline(always)]
-fn interleave<T: Number, const W: usize>(a: [T; W], b: [T; W], to: &mut [T]) {
-    if to.len() >= 2 * W {
-        for (i, pair) in to[..2 * W].chunks_exact_mut(2).enumerate() {
+fn interleave<T: Number, const W: usize>([a, b]: [[T; W]; 2], line: &mut [T], at: usize) {
+    if let Some(to) = line.get_mut(at..at + 2 * W) {
+        for (i, pair) in to.chunks_exact_mut(2).enumerate() {
             (pair[0], pair[1]) = (a[i], b[i]);
         }
-    } else {
-        to.iter_mut()
-            .enumerate()
-            .for_each(|(i, y)| *y = if i % 2 == 0 { a[i / 2] } else { b[i / 2] });
+        return;
+    }
+    for (i, y) in line.iter_mut().skip(at).enumerate() {
+        *y = if i % 2 == 0 { a[i / 2] } else { b[i / 2] };
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Number;
 use super::conv::Sizes;
-use super::gemm::{Left, Packing};
+use super::gemm::{Left, Packing, Scratch};
 use super::simd::{Lane, NV, Offsets, Steps, vectorised};
 use crate::trace::Window;
 
@@ -51,6 +51,37 @@ impl Layout {
     /// Even and odd columns of row `r`, at stride 2.
     pub fn halves<'a, T>(&self, plane: &'a [T], r: usize) -> (&'a [T], &'a [T]) {
         plane[r * self.row..(r + 1) * self.row].split_at(self.phase)
+    }
+
+    /// Whether the samples themselves lie as this layout wants them.
+    fn is_plain(&self) -> bool {
+        self.window.pad == [(0, 0); 2] && self.window.stride[1] == 1
+    }
+
+    /// Samples in this layout, with at least `spare` numbers behind them: where they are if possible, else copied
+    /// to `image`. `x` starts at the first of `samples` and may go on behind them.
+    fn place<'a, T: Number>(
+        &self,
+        x: &'a [T],
+        samples: usize,
+        channels: usize,
+        spare: usize,
+        image: &'a mut Scratch<T>,
+    ) -> &'a [T] {
+        let length = samples * self.len(channels);
+        if self.is_plain() && x.len() >= length + spare {
+            return x;
+        }
+        let image = image.zeros(length + spare);
+        let size = channels * self.h * self.w;
+        for (x, image) in x
+            .chunks_exact(size)
+            .zip(image.chunks_exact_mut(self.len(channels)))
+            .take(samples)
+        {
+            self.copy(x, image);
+        }
+        image
     }
 
     /// Copies planes with their border; `out` holds zeros where the border is.
@@ -212,12 +243,8 @@ pub fn correlate<T: Number, L: Left<T>>(
             (lanes, range.start, Offsets::new(offsets[range].to_vec()))
         })
         .collect();
-    let image = packing.image.zeros(layout.len(c) + kernels.lanes);
-    for (x, y) in x
-        .chunks_exact(c * h * w)
-        .zip(y.chunks_exact_mut(o * oh * ow))
-    {
-        layout.copy(x, image);
+    for (n, y) in y.chunks_exact_mut(o * oh * ow).enumerate() {
+        let image = layout.place(&x[n * c * h * w..], 1, c, kernels.lanes, &mut packing.image);
         for g in 0..p.groups {
             let x = &image[g * layout.len(cg)..];
             for (lanes, first, offsets) in &tiles {
@@ -251,18 +278,11 @@ pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T], packing: &m
     let (image_len, rows_len) = (layout.len(c), oh * wide);
     let samples = (PASS / (image_len + o * rows_len)).max(1);
     dw.fill(T::ZERO);
-    let passes = x
-        .chunks(samples * c * h * w)
-        .zip(dy.chunks(samples * o * oh * ow));
-    for (x, dy) in passes {
-        let samples = x.len() / (c * h * w);
-        let image = packing.image.zeros(samples * image_len + kernels.lanes);
-        for (x, image) in x
-            .chunks_exact(c * h * w)
-            .zip(image.chunks_exact_mut(image_len))
-        {
-            layout.copy(x, image);
-        }
+    let passes = dy.chunks(samples * o * oh * ow).enumerate();
+    for (pass, dy) in passes {
+        let x = &x[pass * samples * c * h * w..];
+        let samples = dy.len() / (o * oh * ow);
+        let image = layout.place(x, samples, c, kernels.lanes, &mut packing.image);
         // Channel by channel, so that a channel's rows of all samples lie together.
         let rows = packing.a.zeros(o * samples * rows_len);
         for (n, dy) in dy.chunks_exact(o * oh * ow).enumerate() {

@@ -73,7 +73,7 @@ pub enum Access {
 pub enum Source {
     /// A register.
     Register(usize),
-    /// Argument of the step, read in full.
+    /// Argument of the step, read as its [`Access`] says.
     Argument(usize),
     /// A constant.
     Constant(f64),
@@ -108,7 +108,7 @@ pub enum Elementwise {
     Map(Function, Source),
     /// a ∘ b
     Binary(Binary, Source, Source),
-    /// Reads a broadcast argument.
+    /// An argument alone.
     Load(usize),
     /// A constant everywhere.
     Fill(f64),
@@ -384,6 +384,9 @@ impl Fuser<'_> {
         let root = planner.root(id);
         if planner.value[root.0].is_some() {
             return Source::Argument(self.operand(planner, id));
+        }
+        if planner.t.node(id).op == Op::Expand {
+            return Source::Argument(self.operand(planner, planner.t.node(id).args[0]));
         }
         let op = self.node(planner, id);
         let to = self.free.pop().unwrap_or_else(|| {

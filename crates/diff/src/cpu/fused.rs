@@ -42,7 +42,12 @@ fn part<T: Elementary>(
 enum Operand<'a, T> {
     Slice(&'a [T]),
     Constant(T),
+    /// (length, stride) of each axis from the outermost, and the numbers.
+    Broadcast(&'a [(usize, usize)], &'a [T]),
 }
+
+/// Shortest stretch of a repeating argument that is worth a call of its own.
+const STRETCH: usize = 32;
 
 fn block<T: Elementary>(
     fused: &Fused,
@@ -87,7 +92,10 @@ fn execute<T: Elementary>(
     let n = out.len();
     let operand = |source: &Source| match *source {
         Source::Constant(c) => Operand::Constant(T::from_f64(c)),
-        Source::Argument(a) => Operand::Slice(&args[a][start..start + n]),
+        Source::Argument(a) => match &fused.access[a] {
+            Access::Full => Operand::Slice(&args[a][start..start + n]),
+            Access::Broadcast(axes) => Operand::Broadcast(axes, args[a]),
+        },
         Source::Register(r) if r * BLOCK < before.len() => {
             Operand::Slice(&before[r * BLOCK..r * BLOCK + n])
         }
@@ -97,27 +105,108 @@ fn execute<T: Elementary>(
     };
     match op {
         Elementwise::Fill(c) => out.fill(T::from_f64(*c)),
-        Elementwise::Load(a) => match &fused.access[*a] {
-            Access::Full => out.copy_from_slice(&args[*a][start..start + n]),
-            Access::Broadcast(axes) => load(axes, args[*a], start, out),
-        },
+        Elementwise::Load(a) => copy(operand(&Source::Argument(*a)), start, out),
         Elementwise::Map(f, a) => match operand(a) {
             Operand::Slice(a) => apply(*f, a, out),
-            Operand::Constant(c) => {
-                out.fill(c);
-                let input = out.to_vec();
-                apply(*f, &input, out);
+            other => {
+                let mut a = [T::ZERO; BLOCK];
+                copy(other, start, &mut a[..n]);
+                apply(*f, &a[..n], out);
             }
         },
-        Elementwise::Binary(op, a, b) => match (operand(a), operand(b)) {
-            (Operand::Slice(a), Operand::Slice(b)) => slices(*op, a, b, out),
-            (Operand::Slice(a), Operand::Constant(b)) => slice_constant(*op, a, b, out),
-            (Operand::Constant(a), Operand::Slice(b)) => constant_slice(*op, a, b, out),
-            (Operand::Constant(a), Operand::Constant(b)) => {
-                let input = vec![a; n];
-                slice_constant(*op, &input, b, out);
-            }
-        },
+        Elementwise::Binary(op, a, b) => binary(*op, operand(a), operand(b), start, out),
+    }
+}
+
+/// out = a ∘ b for numbers `start..` of the result.
+fn binary<T: Elementary>(op: Binary, a: Operand<T>, b: Operand<T>, start: usize, out: &mut [T]) {
+    use Operand::{Broadcast, Constant, Slice};
+    match (a, b) {
+        (Slice(a), Slice(b)) => slices(op, a, b, out),
+        (Slice(a), Constant(b)) => slice_constant(op, a, b, out),
+        (Constant(a), Slice(b)) => constant_slice(op, a, b, out),
+        (Slice(a), Broadcast(axes, b)) if long(axes) => {
+            stretches(axes, b, start, out, |at, b, out| {
+                binary(op, Slice(&a[at..at + out.len()]), b, 0, out)
+            });
+        }
+        (Broadcast(axes, a), Slice(b)) if long(axes) => {
+            stretches(axes, a, start, out, |at, a, out| {
+                binary(op, a, Slice(&b[at..at + out.len()]), 0, out)
+            });
+        }
+        (a, Slice(b)) => {
+            let mut numbers = [T::ZERO; BLOCK];
+            copy(a, start, &mut numbers[..out.len()]);
+            slices(op, &numbers[..out.len()], b, out);
+        }
+        (a, b) => {
+            let mut numbers = [T::ZERO; BLOCK];
+            copy(b, start, &mut numbers[..out.len()]);
+            binary(op, a, Slice(&numbers[..out.len()]), start, out);
+        }
+    }
+}
+
+/// Whether an argument repeats in stretches that are worth a call each.
+fn long(axes: &[(usize, usize)]) -> bool {
+    axes.last()
+        .is_none_or(|&(length, stride)| length >= STRETCH && stride <= 1)
+}
+
+/// Numbers `start..` of an operand.
+fn copy<T: Elementary>(operand: Operand<T>, start: usize, out: &mut [T]) {
+    match operand {
+        Operand::Slice(a) => out.copy_from_slice(a),
+        Operand::Constant(c) => out.fill(c),
+        Operand::Broadcast(axes, a) => {
+            stretches(axes, a, start, out, |_, part, out| copy(part, 0, out))
+        }
+    }
+}
+
+/// Calls `f(from, operand, out)` for every stretch of numbers `start..` over which an argument is one number or contiguous.
+fn stretches<'a, T: Elementary>(
+    axes: &[(usize, usize)],
+    a: &'a [T],
+    start: usize,
+    out: &mut [T],
+    mut f: impl FnMut(usize, Operand<'a, T>, &mut [T]),
+) {
+    let Some((&(length, stride), outer)) = axes.split_last() else {
+        f(0, Operand::Constant(a[0]), out);
+        return;
+    };
+    let mut done = 0;
+    while done < out.len() {
+        let at = start + done;
+        let (mut rest, inner) = (at / length, at % length);
+        let mut offset = inner * stride;
+        for &(l, s) in outer.iter().rev() {
+            offset += rest % l * s;
+            rest /= l;
+        }
+        let run = (length - inner).min(out.len() - done);
+        match stride {
+            0 => f(
+                done,
+                Operand::Constant(a[offset]),
+                &mut out[done..done + run],
+            ),
+            1 => f(
+                done,
+                Operand::Slice(&a[offset..offset + run]),
+                &mut out[done..done + run],
+            ),
+            _ => (0..run).for_each(|i| {
+                f(
+                    done + i,
+                    Operand::Constant(a[offset + i * stride]),
+                    &mut out[done + i..=done + i],
+                );
+            }),
+        }
+        done += run;
     }
 }
 
@@ -154,34 +243,5 @@ vectorised! {
             Binary::Mul => each.for_each(|(y, &b)| *y = a * b),
             Binary::Div => each.for_each(|(y, &b)| *y = a / b),
         }
-    }
-}
-
-/// Numbers `start..` of an argument that repeats along axes, (length, stride) from the outermost.
-fn load<T: Elementary>(axes: &[(usize, usize)], a: &[T], start: usize, out: &mut [T]) {
-    let Some((&(length, stride), outer)) = axes.split_last() else {
-        out.fill(a[0]);
-        return;
-    };
-    let mut done = 0;
-    while done < out.len() {
-        let at = start + done;
-        let (mut rest, inner) = (at / length, at % length);
-        let mut offset = inner * stride;
-        for &(l, s) in outer.iter().rev() {
-            offset += rest % l * s;
-            rest /= l;
-        }
-        let run = (length - inner).min(out.len() - done);
-        let out = &mut out[done..done + run];
-        match stride {
-            0 => out.fill(a[offset]),
-            1 => out.copy_from_slice(&a[offset..offset + run]),
-            _ => out
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, y)| *y = a[offset + i * stride]),
-        }
-        done += run;
     }
 }

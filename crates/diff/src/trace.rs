@@ -466,8 +466,37 @@ impl Trace {
     }
 
     /// Largest value of each window.
+    ///
+    /// What rises with its argument, and is the same function all over a plane, commutes with the maximum:
+    /// a relu or a channel's bias in front is moved behind, where there is less to do. Where a relu makes
+    /// values equal it makes them 0, and there its derivative is 0 whichever of them is chosen.
     pub fn max_pool(&mut self, x: Id, window: Window) -> Id {
         let shape = self.pooled(x, window);
+        match *self.node(x) {
+            Node {
+                op: Op::Map(Function::Relu),
+                ref args,
+                ..
+            } => {
+                let inner = args[0];
+                let y = self.max_pool(inner, window);
+                return self.map(Function::Relu, y);
+            }
+            Node {
+                op: Op::Add,
+                ref args,
+                ..
+            } => {
+                let (inner, bias) = (args[0], self.node(args[1]));
+                if bias.op == Op::Expand && self.shape(bias.args[0])[2..] == [1, 1] {
+                    let bias = bias.args[0];
+                    let y = self.max_pool(inner, window);
+                    let bias = self.expand(bias, &shape);
+                    return self.add(y, bias);
+                }
+            }
+            _ => {}
+        }
         let i = self.push(Op::ArgMax(window), &[x], &shape);
         self.pick(i, x, window)
     }

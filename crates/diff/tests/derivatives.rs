@@ -349,6 +349,16 @@ fn windows() {
             t.sum_pool_transpose(x[0], w, &[2, 3, 6, 5])
         });
         check("max pool", &[&[2, 3, 6, 5]], |t, x| t.max_pool(x[0], w));
+        check(
+            "max pool after bias and relu",
+            &[&[2, 3, 6, 5], &[1, 3, 1, 1]],
+            |t, x| {
+                let bias = t.expand(x[1], &[2, 3, 6, 5]);
+                let y = t.add(x[0], bias);
+                let y = t.map(Function::Relu, y);
+                t.max_pool(y, w)
+            },
+        );
         check("unfold", &[&[2, 3, 6, 5]], |t, x| t.unfold(x[0], w));
         let columns = [2, 3 * w.kernel[0] * w.kernel[1], y[2] * y[3]];
         check("fold", &[&columns], |t, x| t.fold(x[0], w, &[2, 3, 6, 5]));

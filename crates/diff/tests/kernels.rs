@@ -249,6 +249,37 @@ fn elementwise_chains_equal_the_loop() {
     assert!(relative(&run::<f64>(&t, y, &[&x, &per_row, &per_column]), &expected) < 1e-15);
 }
 
+/// Moving bias and relu behind a max-pool must not change a value: odd sizes, overlapping windows.
+#[test]
+fn pooling_commutes_with_bias_and_relu() {
+    let (x, bias) = (numbers(2 * 3 * 9 * 7, 12), numbers(3, 13));
+    let window = Window {
+        kernel: [3, 2],
+        stride: [2, 2],
+        dilation: [1, 1],
+        pad: [(1, 1), (0, 0)],
+    };
+    let mut expected = Vec::new();
+    for plane in 0..6 {
+        for i in 0..window.positions(0, 9) {
+            for j in 0..window.positions(1, 7) {
+                let taps = (0..3).flat_map(|a| (0..2).map(move |b| (2 * i + a, 2 * j + b)));
+                let seen = taps.filter(|&(r, c)| (1..=9).contains(&r) && c < 7);
+                let values =
+                    seen.map(|(r, c)| (x[plane * 63 + (r - 1) * 7 + c] + bias[plane % 3]).max(0.0));
+                expected.push(values.fold(f64::NEG_INFINITY, f64::max));
+            }
+        }
+    }
+    let mut t = Trace::new();
+    let (xl, bl) = (t.leaf(&[2, 3, 9, 7]), t.leaf(&[1, 3, 1, 1]));
+    let wide = t.expand(bl, &[2, 3, 9, 7]);
+    let y = t.add(xl, wide);
+    let y = t.map(polariscope_diff::Function::Relu, y);
+    let y = t.max_pool(y, window);
+    assert_eq!(run::<f64>(&t, y, &[&x, &bias]), expected);
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     let case = Case::new([40, 32, 16, 16], 64, [3, 1, 1], 1);

@@ -109,10 +109,13 @@ fn convolutions_equal_the_loop_nest() {
         Case::new([2, 32, 16, 15], 32, [3, 1, 2], 1),
         // Read in place: long rows, strides, groups.
         Case::new([3, 1, 32, 32], 6, [5, 1, 0], 1),
-        Case::new([5, 6, 14, 14], 16, [5, 1, 0], 1),
+        Case::new([5, 6, 14, 14], 15, [5, 1, 0], 1),
         Case::new([2, 3, 33, 31], 20, [3, 2, 1], 1),
         Case::new([2, 6, 40, 50], 9, [4, 3, 2], 3),
         Case::new([2, 8, 20, 20], 8, [3, 1, 1], 8),
+        // Channels as vectors: short rows, 16 or 32 channels.
+        Case::new([5, 6, 14, 14], 16, [5, 1, 0], 1),
+        Case::new([4, 5, 9, 11], 32, [3, 2, 1], 1),
         // Packed patches: short rows, many channels.
         Case::new([7, 48, 6, 5], 70, [3, 2, 1], 1),
         Case::new([30, 20, 4, 4], 64, [3, 1, 1], 1),

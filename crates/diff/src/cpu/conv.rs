@@ -12,7 +12,7 @@ use super::Number;
 use super::gemm::{Into, Left, Packing, Right, RowMajor, Sink, Strided, gemm};
 use super::image::{self, Product};
 use super::simd::{Kernels, MAX_NR};
-use super::winograd;
+use super::{channels, winograd};
 use crate::trace::{Conv, Window};
 
 /// Multiplications a task, when there is more than one task.
@@ -409,6 +409,10 @@ fn correlate<T: Number, L: Left<T>>(p: &Product, x: &[T], y: &mut [T], left: imp
             winograd::correlate(p, x, y, &left(0), packing);
             return;
         }
+        if channels::pays::<T>(p) {
+            channels::correlate(p, x, y, &left(0), packing);
+            return;
+        }
         if image::pays::<T>(o / groups, ow) {
             image::correlate(p, x, y, left, packing);
             return;
@@ -598,6 +602,10 @@ fn add_tap<T: Number>(s: &Sizes, tap: usize, seen: &[T], plane: &mut [T]) {
 pub fn weight<T: Number>(s: &Sizes, x: &[T], dy: &[T], dw: &mut [T]) {
     let (_, og, q) = s.group();
     let p = s.positions();
+    if channels::pays::<T>(&s.product()) {
+        T::with_packing(|packing| channels::weight(&s.product(), x, dy, dw, packing));
+        return;
+    }
     if og <= 32 && image::pays::<T>(og, s.ow) {
         T::with_packing(|packing| image::weight(s, x, dy, dw, packing));
         return;

@@ -87,7 +87,7 @@ impl<T: Real> Right<T> for Strided<'_, T> {
 
 vectorised! {
     /// out[p·stride + i] = a[i·row + p] for `rows` × `columns`: squares of 8 × 8 pass through registers.
-    fn transpose<T: Real>(a: &[T], row: usize, rows: usize, columns: usize, out: &mut [T], stride: usize) {
+    pub fn transpose<T: Real>(a: &[T], row: usize, rows: usize, columns: usize, out: &mut [T], stride: usize) {
         const S: usize = 8;
         let (full_rows, full_columns) = (rows / S * S, columns / S * S);
         for i0 in (0..full_rows).step_by(S) {

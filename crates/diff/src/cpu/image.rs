@@ -60,7 +60,7 @@ impl Layout {
 
     /// Samples in this layout, with at least `spare` numbers behind them: where they are if possible, else copied
     /// to `image`. `x` starts at the first of `samples` and may go on behind them.
-    fn place<'a, T: Number>(
+    pub fn place<'a, T: Number>(
         &self,
         x: &'a [T],
         samples: usize,
@@ -120,7 +120,7 @@ impl Layout {
     }
 
     /// Where the entries (c, th, tw) of the first patch lie, for `channels` planes.
-    fn offsets(&self, channels: usize) -> Vec<usize> {
+    pub fn offsets(&self, channels: usize) -> Vec<usize> {
         let [kh, kw] = self.window.kernel;
         let entries = (0..channels * kh * kw).map(|q| (q / (kh * kw), q / kw % kh, q % kw));
         entries
@@ -145,7 +145,7 @@ impl Layout {
     }
 
     /// Where the window at output (oh, ow) starts.
-    fn at(&self, oh: usize, ow: usize) -> usize {
+    pub fn at(&self, oh: usize, ow: usize) -> usize {
         oh * self.window.stride[0] * self.row + ow
     }
 }
@@ -164,7 +164,7 @@ vectorised! {
 }
 
 /// Share of a vector's lanes that rows of `ow` numbers use.
-fn use_of_lanes<T: Number>(ow: usize) -> f64 {
+pub fn use_of_lanes<T: Number>(ow: usize) -> f64 {
     let lanes = T::kernels().lanes;
     ow as f64 / ow.next_multiple_of(lanes) as f64
 }

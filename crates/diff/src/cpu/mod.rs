@@ -6,6 +6,7 @@ use std::cell::RefCell;
 
 use rayon::prelude::*;
 
+mod channels;
 pub mod conv;
 pub mod functions;
 mod fused;

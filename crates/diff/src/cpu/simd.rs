@@ -117,6 +117,17 @@ type Dot<T> = unsafe fn(
     ldc: usize,
 );
 
+/// See [`spread`].
+type Spread<T> = unsafe fn(
+    steps: &[usize],
+    x: *const T,
+    rows: [usize; MAX_MR],
+    b: *const T,
+    c: *mut T,
+    ldc: usize,
+    add: bool,
+);
+
 /// Most rows of a tile.
 pub const MAX_MR: usize = 8;
 /// Vectors across a tile.
@@ -136,6 +147,7 @@ pub struct Kernels<T> {
     table: [[Kernel<T>; NV]; MAX_MR],
     direct: [[Direct<T>; NV]; MAX_MR],
     dot: [[Dot<T>; NV]; MAX_MR],
+    spread: [[Spread<T>; NV]; MAX_MR],
 }
 
 /// Where the steps of the direct kernel read, with the largest of them: what [`Kernels::direct`] checks against.
@@ -250,6 +262,42 @@ impl<T: Real> Kernels<T> {
                 columns,
                 c.as_mut_ptr(),
                 ldc,
+            )
+        };
+    }
+
+    /// c[i·cols ..] (+)= Σ_p x[rows[i] + steps[p]] · b[p·cols ..]: whole vectors of `cols` numbers against single ones.
+    pub fn spread(
+        &self,
+        rows: &[usize],
+        steps: &Offsets,
+        x: &[T],
+        b: &[T],
+        c: &mut [T],
+        cols: usize,
+        add: bool,
+    ) {
+        let vectors = cols / self.lanes;
+        assert!(
+            (1..=self.mr).contains(&rows.len())
+                && (1..=NV).contains(&vectors)
+                && vectors * self.lanes == cols
+        );
+        assert!(rows.iter().all(|row| row + steps.reach < x.len()));
+        assert!(b.len() >= steps.list.len() * cols && c.len() >= rows.len() * cols);
+        let kernel = self.spread[rows.len() - 1][vectors - 1];
+        let at = std::array::from_fn(|i| rows.get(i).copied().unwrap_or(0));
+        // SAFETY: `reach` is the largest step, so every number read lies inside x; b holds `cols` numbers a step
+        // and c as many a row: asserted above.
+        unsafe {
+            kernel(
+                &steps.list,
+                x.as_ptr(),
+                at,
+                b.as_ptr(),
+                c.as_mut_ptr(),
+                cols,
+                add,
             )
         };
     }
@@ -441,6 +489,41 @@ unsafe fn dot<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
     }
 }
 
+/// The spread kernel: c[i·ldc ..] (+)= Σ_p x[rows[i] + steps[p]] · b[p·ldb ..], vectors of B against single numbers of x.
+#[inline(always)]
+unsafe fn spread<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
+    steps: &[usize],
+    x: *const T,
+    rows: [usize; MAX_MR],
+    mut b: *const T,
+    c: *mut T,
+    ldc: usize,
+    add: bool,
+) {
+    // SAFETY: the caller guarantees every rows + steps inside x, N vectors a step in b, and N vectors a row in c.
+    unsafe {
+        let mut acc = [[V::zero(); N]; MR];
+        let base: [*const T; MR] = std::array::from_fn(|i| x.add(rows[i]));
+        for &step in steps {
+            let vectors: [V; N] = std::array::from_fn(|v| V::load(b.add(v * V::LANES)));
+            for (acc_row, pixel) in acc.iter_mut().zip(base) {
+                let pixel = V::splat(pixel.add(step));
+                for (x, v) in acc_row.iter_mut().zip(vectors) {
+                    *x = pixel.fma(v, *x);
+                }
+            }
+            b = b.add(N * V::LANES);
+        }
+        for (i, acc_row) in acc.into_iter().enumerate() {
+            for (v, x) in acc_row.into_iter().enumerate() {
+                let p = c.add(i * ldc + v * V::LANES);
+                let x = if add { x.add(V::load(p)) } else { x };
+                x.store(p);
+            }
+        }
+    }
+}
+
 /// Portable register: four numbers in an array.
 #[derive(Clone, Copy)]
 struct Quad<T>([T; 4]);
@@ -521,6 +604,11 @@ macro_rules! table {
             // SAFETY: the caller's guarantee, passed on.
             unsafe { dot::<$T, $V, MR, N>(steps, a, lda, x, offsets, c, ldc) }
         }
+        $(#[$feature])?
+        unsafe fn over<const MR: usize, const N: usize>(steps: &[usize], x: *const $T, rows: [usize; MAX_MR], b: *const $T, c: *mut $T, ldc: usize, add: bool) {
+            // SAFETY: the caller's guarantee, passed on.
+            unsafe { spread::<$T, $V, MR, N>(steps, x, rows, b, c, ldc, add) }
+        }
         Kernels {
             lanes: <$V as Vector<$T>>::LANES,
             mr: $mr,
@@ -528,6 +616,7 @@ macro_rules! table {
             table: grid!(tile),
             direct: grid!(read),
             dot: grid!(inner),
+            spread: grid!(over),
         }
     }};
 }
@@ -778,7 +867,7 @@ mod tests {
         }
     }
 
-    fn direct_and_dot<T: Real + HasKernels>() {
+    fn direct_spread_and_dot<T: Real + HasKernels>() {
         for kernels in levels().into_iter().map(T::kernels_at) {
             let (lanes, x) = (kernels.lanes, numbers::<T>(400, 4));
             for rows in 1..=kernels.mr {
@@ -810,6 +899,28 @@ mod tests {
                             c,
                             lane.map_or(T::ZERO, sum),
                             "direct {rows} × {vectors} at ({i}, {j})"
+                        );
+                    }
+
+                    let cols = vectors * lanes;
+                    let (at, b) = (
+                        &[5, 0, 9, 40, 2, 2, 77, 30][..rows],
+                        numbers::<T>(4 * cols, 8),
+                    );
+                    let before = numbers::<T>(rows * cols, 9);
+                    let mut c = before.clone();
+                    kernels.spread(at, &offsets, &x, &b, &mut c, cols, true);
+                    for (place, (&c, &before)) in c.iter().zip(&before).enumerate() {
+                        let (i, j) = (place / cols, place % cols);
+                        let products = offsets
+                            .list()
+                            .iter()
+                            .enumerate()
+                            .map(|(p, o)| x[at[i] + o] * b[p * cols + j]);
+                        assert_eq!(
+                            c,
+                            before + products.sum(),
+                            "spread {rows} × {vectors} at ({i}, {j})"
                         );
                     }
 
@@ -850,7 +961,7 @@ mod tests {
     fn every_instruction_set_computes_the_same() {
         tiles::<f32>();
         tiles::<f64>();
-        direct_and_dot::<f32>();
-        direct_and_dot::<f64>();
+        direct_spread_and_dot::<f32>();
+        direct_spread_and_dot::<f64>();
     }
 }

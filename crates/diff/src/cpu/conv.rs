@@ -466,8 +466,10 @@ pub fn input<T: Number>(s: &Sizes, dy: &[T], w: &[T], dx: &mut [T]) {
             to: from,
         }
     });
-    let pays =
-        |p: &Product| winograd::pays(p, task.min(s.n)) || image::pays::<T>(s.c / p.groups, s.w);
+    let pays = |p: &Product| {
+        let in_place = channels::pays::<T>(p) || image::pays::<T>(s.c / p.groups, s.w);
+        in_place || winograd::pays(p, task.min(s.n))
+    };
     match product.filter(pays) {
         Some(transposed) => {
             let (cg, og, q) = s.group();

@@ -39,7 +39,7 @@ pub enum Verb {
     /// Evaluate a network: outputs, input gradients, tangents of these along a weight direction
     Eval(EvalArgs),
     /// Train a network: learning curves, weights, report
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
     /// Compare the core with closed forms on this machine
     Check(CheckArgs),
 }
@@ -148,6 +148,14 @@ impl Dtype {
         match self {
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
+        }
+    }
+
+    /// Bytes of a number.
+    pub fn size(self) -> usize {
+        match self {
+            Dtype::F32 => 4,
+            Dtype::F64 => 8,
         }
     }
 }

@@ -116,10 +116,15 @@ fn validation(e: &clap::Error) -> String {
 /// Names the missing arguments and how the command goes.
 fn missing(e: &clap::Error) -> String {
     let names = match e.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(names)) => names.join(" "),
-        _ => "an argument".to_string(),
+        Some(ContextValue::Strings(names)) => names.as_slice(),
+        _ => &[],
     };
-    format!("{names} is missing; the command goes `{}`", usage(e))
+    let verb = if names.len() > 1 { "are" } else { "is" };
+    format!(
+        "{} {verb} missing; the command goes `{}`",
+        names.join(" and "),
+        usage(e)
+    )
 }
 
 fn usage(e: &clap::Error) -> String {

@@ -44,25 +44,22 @@ impl Progress {
     /// Reports `pieces` more as done.
     pub fn advance(&self, pieces: u64) {
         let done = self.done.fetch_add(pieces, Ordering::Relaxed) + pieces;
+        let elapsed = self.started.elapsed();
+        self.draw(|| line(&self.label, done, self.total, self.resumed, elapsed));
+    }
+
+    /// Shows a line in place of the bar, unless one was drawn a moment ago.
+    pub fn draw(&self, line: impl FnOnce() -> String) {
         // Whoever finds the line busy leaves the drawing to the other thread.
         let Some(Ok(mut drawn)) = self.drawn.as_ref().map(Mutex::try_lock) else {
             return;
         };
         if drawn.elapsed() >= REDRAW {
             *drawn = Instant::now();
-            let line = line(
-                &self.label,
-                done,
-                self.total,
-                self.resumed,
-                self.started.elapsed(),
-            );
-            let _ = write!(io::stderr().lock(), "\r\x1b[K{line}");
+            let _ = write!(io::stderr().lock(), "\r\x1b[K{}", line());
         }
     }
-}
 
-impl Progress {
     /// Writes a line above the bar, where there is one.
     pub fn note(&self, text: &str) {
         if let Some(drawn) = &self.drawn {

@@ -16,16 +16,43 @@ fn read(dir: &Path, name: &str) -> Vec<u8> {
     fs::read(dir.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-fn rows(dir: &Path, run: &str) -> Vec<Vec<String>> {
+/// The history, whose columns must be `heading`.
+fn rows(dir: &Path, run: &str, heading: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(read(dir, &format!("{run}/history.csv"))).unwrap();
     let mut lines = text.lines();
-    assert_eq!(
-        lines.next(),
-        Some("epoch,train_loss,train_accuracy,test_loss,test_accuracy")
-    );
+    assert_eq!(lines.next(), Some(heading));
     lines
         .map(|l| l.split(',').map(str::to_string).collect())
         .collect()
+}
+
+/// Runs once to the end, once killed at its first checkpoint and started again: all must be as if nothing had been.
+fn survives_a_kill(dir: &Path, args: &[&str]) {
+    let at = |out: &'static str| [args, &["--threads", "1", "--out", out]].concat();
+    succeed(dir, &at("whole"));
+    let mut child = program(dir, &at("killed")).spawn().unwrap();
+    let started = Instant::now();
+    while !dir.join("killed/partial/state").exists() && child.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        !dir.join("killed/history.csv").exists(),
+        "killed too late to test anything"
+    );
+    let output = run(dir, &at("killed"));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{note}");
+    assert!(note.contains("resuming"), "{note}");
+    for file in ["history.csv", "weights.safetensors"] {
+        assert!(
+            read(dir, &format!("whole/{file}")) == read(dir, &format!("killed/{file}")),
+            "{file}"
+        );
+    }
+    assert!(!dir.join("killed/partial").exists());
 }
 
 #[test]
@@ -45,7 +72,8 @@ fn a_separable_problem_is_learnt() {
     ];
     let text = succeed(&dir, &args);
     assert!(text.contains("8 epochs, 56 steps"), "{text}");
-    let rows = rows(&dir, "run");
+    let heading = "epoch,train_loss,train_accuracy,test_loss,test_accuracy";
+    let rows = rows(&dir, "run", heading);
     assert_eq!(rows.len(), 8);
     let number = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
     // Class means lie 2ε apart and the noise along the cue is 0: every sample can be told.
@@ -115,49 +143,118 @@ fn threads_change_nothing() {
 
 #[test]
 fn a_killed_run_ends_as_if_it_had_not_been() {
-    let dir = directory("train-kill");
-    let args = |out: &'static str| {
-        [
+    let args = [
+        "train",
+        "mlp-2x64",
+        "--data",
+        "linear?shape=64&train=4000&test=500",
+        "--epochs",
+        "120",
+        "--batch-size",
+        "32",
+        "--optimiser",
+        "adam",
+    ];
+    survives_a_kill(&directory("train-kill"), &args);
+}
+
+/// A linear network with f₀ = f(w₀) under sse: F(t) does not depend on α, so neither does the table but for the
+/// factor 1/α² on the losses.
+#[test]
+fn gradient_flow_follows_the_alpha_model() {
+    let dir = directory("train-flow");
+    let losses = |alpha: &'static str| {
+        let args = [
             "train",
-            "mlp-2x64",
+            "logreg",
             "--data",
-            "linear?shape=64&train=4000&test=500",
-            "--epochs",
-            "120",
-            "--batch-size",
-            "32",
+            STRIPE,
             "--optimiser",
-            "adam",
-            "--threads",
-            "1",
+            "flow",
+            "--loss",
+            "sse",
+            "--origin",
+            "initial",
+            "--max-time",
+            "0.01",
+            "--dtype",
+            "f64",
+            "--alpha",
+            alpha,
             "--out",
-            out,
-        ]
-    };
-    succeed(&dir, &args("whole"));
-    let mut child = program(&dir, &args("killed")).spawn().unwrap();
-    let started = Instant::now();
-    while !dir.join("killed/partial/state").exists() && child.try_wait().unwrap().is_none() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(
-        !dir.join("killed/history.csv").exists(),
-        "killed too late to test anything"
-    );
-    let output = run(&dir, &args("killed"));
-    let note = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{note}");
-    assert!(note.contains("resuming"), "{note}");
-    for file in ["history.csv", "weights.safetensors"] {
+            alpha,
+        ];
+        let text = succeed(&dir, &args);
         assert!(
-            read(&dir, &format!("whole/{file}")) == read(&dir, &format!("killed/{file}")),
-            "{file}"
+            text.contains("flow time 0.01,") && text.contains("--max-time"),
+            "{text}"
         );
+        assert_eq!(succeed(&dir, &args), text);
+        let heading = "step,rejected,time,dt,train_loss,train_accuracy,test_loss,test_accuracy";
+        let rows = rows(&dir, alpha, heading);
+        assert_eq!((rows[0][0].as_str(), rows[0][2].as_str()), ("0", "0"));
+        let steps: Vec<u64> = rows.iter().map(|r| r[0].parse().unwrap()).collect();
+        let (last, others) = steps.split_last().unwrap();
+        assert!(others.iter().zip(0..).all(|(&step, i)| step == 10 * i) && *last > others[1]);
+        let last = rows.last().unwrap();
+        assert_eq!(last[2], "0.01");
+        [4, 6].map(|column| last[column].parse::<f64>().unwrap())
+    };
+    let (one, ten) = (losses("1"), losses("10"));
+    for (a, b) in one.iter().zip(ten) {
+        assert!((b * 100.0 / a - 1.0).abs() < 1e-9, "{a} {b}");
     }
-    assert!(!dir.join("killed/partial").exists());
+    // 400 training samples of squared error 1 at F = 0, halved; the flow has fitted some of it.
+    assert!(one[0] < 200.0);
+    let record = String::from_utf8(read(&dir, "10/run.toml")).unwrap();
+    let record: toml::Table = toml::from_str(&record).unwrap();
+    let training = &record["configuration"]["training"];
+    assert_eq!(training["optimiser"]["kind"].as_str(), Some("flow"));
+    assert_eq!(training["margin"].as_float(), Some(f64::INFINITY));
+    assert_eq!(record["result"]["stopped"].as_str(), Some("time"));
+    for file in ["report.html", "figures/loss.svg", "weights.safetensors"] {
+        assert!(dir.join("10").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn a_killed_flow_ends_as_if_it_had_not_been() {
+    let args = [
+        "train",
+        "mlp-2x64",
+        "--activation",
+        "softplus:5",
+        "--data",
+        "linear?shape=64&train=300&test=300",
+        "--optimiser",
+        "flow",
+        "--origin",
+        "initial",
+        "--alpha",
+        "5",
+    ];
+    survives_a_kill(&directory("train-flow-kill"), &args);
+}
+
+#[test]
+fn a_stalled_flow_says_why() {
+    let dir = directory("train-flow-stalls");
+    let args = [
+        "train",
+        "mlp-2x64",
+        "--data",
+        "doughnut?shape=20&train=100&test=10",
+        "--optimiser",
+        "flow",
+    ];
+    let output = run(&dir, &args);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(
+        line.contains("stalled") && line.contains("softplus"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -241,6 +338,26 @@ fn bad_input_is_one_line() {
             &["--momentum", "sgd"],
         ),
         (&["--data", STRIPE, "--beta1", "0.5"], &["--beta1", "adam"]),
+        (
+            &["--data", STRIPE, "--alpha", "2"],
+            &["--alpha", "flow", "sgd"],
+        ),
+        (
+            &["--data", STRIPE, "--optimiser", "flow", "--epochs", "2"],
+            &["--epochs", "sgd or adam", "flow"],
+        ),
+        (
+            &["--data", STRIPE, "--optimiser", "flow", "--alpha", "0"],
+            &["alpha 0"],
+        ),
+        (
+            &["--data", STRIPE, "--optimiser", "flow", "--origin", "here"],
+            &["--origin here", "initial"],
+        ),
+        (
+            &["--data", STRIPE, "--optimiser", "flwo"],
+            &["flwo", "flow"],
+        ),
         (
             &["--data", STRIPE, "--batch-size", "0"],
             &["--batch-size 0"],

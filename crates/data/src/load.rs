@@ -9,10 +9,8 @@ use crate::error::DataError;
 use crate::files::npy::{self, Numbers};
 use crate::files::{Images, directory};
 use crate::generate::Part;
-use crate::spec::{Source, Spec};
+use crate::spec::{DEFAULT_SAMPLES, Source, Spec};
 
-/// Samples a generator draws where none are asked for.
-const DEFAULT_SAMPLES: usize = 10_000;
 /// Most classes a label file may name: a network with one output for each must stay possible.
 const MAX_CLASSES: i64 = 1 << 16;
 

@@ -10,6 +10,8 @@ use crate::params::{Params, unknown};
 use crate::table::{SOURCES, SourceEntry};
 use crate::transform::Transforms;
 
+/// Samples a generator draws where none are asked for.
+pub(crate) const DEFAULT_SAMPLES: usize = 10_000;
 /// Numbers in the inputs of one generated split: 8 GB.
 const MAX_NUMBERS: usize = 1 << 31;
 /// CIFAR-10's animals: bird, cat, deer, dog, frog, horse.
@@ -99,12 +101,15 @@ impl Spec {
         let Source::Generator { shape, .. } = &self.source else {
             return Ok(());
         };
-        for samples in [self.train, self.test].into_iter().flatten() {
+        for samples in [self.train, self.test] {
+            let samples = samples.unwrap_or(DEFAULT_SAMPLES);
             if samples
                 .checked_mul(shape.len())
                 .is_none_or(|n| n > MAX_NUMBERS)
             {
-                let what = format!("{samples} samples of {shape} are more than 8 GB");
+                let what = format!(
+                    "{samples} samples of {shape} are more than 8 GB; give fewer with train=N and test=N"
+                );
                 return Err(DataError::spec(&self.text, what));
             }
         }

@@ -250,7 +250,8 @@ pub enum Op {
         index: usize,
     },
     /// Multi-head self-attention as torch.nn.MultiheadAttention with batch_first computes it:
-    /// [q k v] = in_scale · in_weight x + in_bias_scale · in_bias, softmax(q kᵀ/√(width/heads)) v, out = out_scale · out_weight · + out_bias_scale · out_bias.
+    /// [q k v] = scale · in_weight x + bias_scale · in_bias, then a = softmax(q kᵀ/√(width/heads)) v in every head,
+    /// then scale · out_weight a + bias_scale · out_bias.
     Attention {
         /// Number of heads; divides the width.
         heads: usize,

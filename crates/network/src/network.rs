@@ -100,7 +100,7 @@ impl<T: Number> Network<T> {
 
     /// f(x) for N samples: N × outputs.
     pub fn output(&self, weights: &Weights<T>, x: &[T]) -> Result<Vec<T>, NetworkError> {
-        self.by_sample(Query::Output, weights, None, x, None)
+        self.by_sample(Query::Output, weights, None, x)
     }
 
     /// ∇ₓ of a scalar of each sample: N × sample.
@@ -111,7 +111,7 @@ impl<T: Number> Network<T> {
         scalar: Scalar,
     ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
-        self.by_sample(Query::InputGradient(scalar), weights, None, x, None)
+        self.by_sample(Query::InputGradient(scalar), weights, None, x)
     }
 
     /// d/dε ∇ₓ f at weights + εv: a tangent in the parameters of the input gradient. Buffers are constants.
@@ -123,13 +123,7 @@ impl<T: Number> Network<T> {
         scalar: Scalar,
     ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
-        self.by_sample(
-            Query::InputGradientTangent(scalar),
-            weights,
-            Some(v),
-            x,
-            None,
-        )
+        self.by_sample(Query::InputGradientTangent(scalar), weights, Some(v), x)
     }
 
     /// J v: the change of the outputs along v in the parameters, N × outputs.
@@ -139,7 +133,7 @@ impl<T: Number> Network<T> {
         v: &Weights<T>,
         x: &[T],
     ) -> Result<Vec<T>, NetworkError> {
-        self.by_sample(Query::ParameterJvp, weights, Some(v), x, None)
+        self.by_sample(Query::ParameterJvp, weights, Some(v), x)
     }
 
     /// Jᵀ u: Σ over samples and outputs of u ∇_θ f, with u N × outputs. Buffers get zero.

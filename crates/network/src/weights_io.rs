@@ -54,16 +54,20 @@ pub enum WeightsError {
         nearest: String,
     },
     /// A tensor has another shape than in the network.
-    #[error("{file}: tensor '{name}' has shape {found}, the network expects {expected}")]
+    #[error(
+        "{file}: tensor '{name}' has shape {}, the network expects {}",
+        show(found),
+        show(expected)
+    )]
     WrongShape {
         /// Which file.
         file: String,
         /// Its name.
         name: String,
         /// In the file.
-        found: String,
+        found: Vec<usize>,
         /// In the network.
-        expected: String,
+        expected: Vec<usize>,
     },
     /// NaN or infinity in the file.
     #[error("{file}: tensor '{name}' holds {value} at element {element}; weights must be finite")]
@@ -342,8 +346,8 @@ fn read_tensor<T: Real>(
         return Err(WeightsError::WrongShape {
             file: file.into(),
             name: param.name.clone(),
-            found: show(&entry.shape),
-            expected: show(&param.shape),
+            found: entry.shape.clone(),
+            expected: param.shape.clone(),
         });
     }
     let bytes = &data[entry.start..entry.end];

@@ -109,7 +109,11 @@ macro_rules! networks {
             let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
             for entry in std::fs::read_dir(folder).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                let stem = name.strip_suffix(".json").unwrap();
+                // The folder ops is that of tests/ops.rs.
+                let Some(stem) = name.strip_suffix(".json") else {
+                    assert_eq!(name, "ops");
+                    continue;
+                };
                 assert!([$($name),*].contains(&stem), "{name}");
             }
         }

@@ -1,5 +1,7 @@
 //! What can be wrong with a training run: one line each, with what would be right.
 
+use polariscope_graph::Graph;
+
 /// A run that cannot start, or that cannot go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrainError {
@@ -94,7 +96,7 @@ pub enum TrainError {
     Diverged(#[from] Box<Diverged>),
     /// A gradient flow whose step became too small to move anything.
     #[error(
-        "gradient flow stalled at time {time}: a step of {dt:e} is still refused; loosen max-gradient-change or max-output-change, or use f64"
+        "gradient flow stalled at time {time}: even a step of {dt:.1e} is refused, because the gradient jumps (as at the kinks of relu) or is lost in rounding; try a smooth activation such as softplus:5, a larger max-gradient-change, or f64"
     )]
     Stalled {
         /// Flow time.
@@ -103,10 +105,8 @@ pub enum TrainError {
         dt: f64,
     },
     /// Weights, optimiser buffers or a checkpoint of another network or run.
-    #[error("the {what} does not belong to {network}: {problem}")]
+    #[error("the state does not belong to {network}: {problem}")]
     Foreign {
-        /// `state` or `checkpoint`.
-        what: &'static str,
         /// Name of the graph.
         network: String,
         /// What differs.
@@ -118,6 +118,21 @@ pub enum TrainError {
         /// What is wrong.
         problem: String,
     },
+}
+
+impl TrainError {
+    /// A state that is not of this network.
+    pub(crate) fn foreign(graph: &Graph, problem: &str) -> Self {
+        TrainError::Foreign {
+            network: graph.name.clone(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// Weights that are not of this network.
+    pub(crate) fn shapes(graph: &Graph) -> Self {
+        TrainError::foreign(graph, "its weights have other shapes")
+    }
 }
 
 /// Where a run left the numbers.

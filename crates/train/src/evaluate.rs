@@ -1,4 +1,4 @@
-//! Loss and accuracy on a set, in evaluation mode.
+//! Outputs, loss and accuracy on a set, in evaluation mode.
 
 use polariscope_diff::{Number, Program, Trace};
 use polariscope_graph::Graph;
@@ -6,7 +6,7 @@ use polariscope_network::{Network, Weights};
 use rayon::prelude::*;
 
 use crate::samples::{correct, widen};
-use crate::{Labels, Loss, Samples, TrainError};
+use crate::{Labels, Objective, Samples, TrainError};
 
 /// Samples converted and evaluated together.
 const CHUNK: usize = 1024;
@@ -23,58 +23,66 @@ pub struct Metrics {
 /// Judges weights of one network.
 pub struct Evaluator<T> {
     network: Network<T>,
-    loss: Loss,
-    x: Vec<T>,
+    objective: Objective,
 }
 
 impl<T: Number> Evaluator<T> {
     /// For a network and a loss.
-    pub fn new(graph: &Graph, loss: Loss) -> Self {
+    pub fn new(graph: &Graph, objective: impl Into<Objective>) -> Self {
         Evaluator {
             network: Network::new(graph.clone()),
-            loss,
-            x: Vec::new(),
+            objective: objective.into(),
         }
     }
 
-    /// Loss and accuracy of `weights` on `samples`.
+    /// Outputs f of `weights` on inputs `x`, N × outputs.
+    pub fn outputs(&self, weights: &Weights<T>, x: &[f32]) -> Result<Vec<T>, TrainError> {
+        let graph = self.network.graph();
+        let mut f = Vec::new();
+        for x in x.chunks(CHUNK * graph.input().len()) {
+            let x: Vec<T> = x.par_iter().map(|&x| widen(x)).collect();
+            let part = self.network.output(weights, &x);
+            f.extend(part.map_err(|_| TrainError::shapes(graph))?);
+        }
+        Ok(f)
+    }
+
+    /// Loss and accuracy of `weights` on `samples`; `origin` is f₀ on them, empty for 0.
     pub fn evaluate(
-        &mut self,
+        &self,
         weights: &Weights<T>,
         samples: &Samples,
+        origin: &[T],
     ) -> Result<Metrics, TrainError> {
         let graph = self.network.graph();
         samples.check(graph, "test")?;
-        let (sample, outputs, n) = (graph.input().len(), graph.output().len(), samples.len());
-        let targets = samples.targets::<T>(self.loss, outputs);
-        let (mut loss, mut right) = (0.0, 0);
-        for (i, x) in samples.x.chunks(CHUNK * sample).enumerate() {
-            self.x.clear();
-            self.x.par_extend(x.par_iter().map(|&x| widen::<T>(x)));
-            let f = self
-                .network
-                .output(weights, &self.x)
-                .map_err(|_| TrainError::Foreign {
-                    what: "state",
-                    network: graph.name.clone(),
-                    problem: "its tensors have other shapes".to_owned(),
-                })?;
-            let rows = x.len() / sample;
-            let y = &targets[i * CHUNK * outputs..][..rows * outputs];
-            loss += self.total(&f, y, rows, outputs, n);
-            if let Labels::Classes(y) = samples.y {
-                right += correct(&f, outputs, y[i * CHUNK..][..rows].iter().copied());
+        let f = self.outputs(weights, samples.x)?;
+        let predictor: Vec<T> = self.objective.predictor(&f, origin).collect();
+        let (n, outputs) = (samples.len(), graph.output().len());
+        let y = samples.targets::<T>(self.objective.loss, outputs);
+        let parts = predictor.chunks(CHUNK * outputs);
+        let parts = parts.zip(y.chunks(CHUNK * outputs));
+        let loss: f64 = parts.map(|(f, y)| self.part(f, y, n)).sum();
+        let accuracy = match samples.y {
+            Labels::Targets { .. } => None,
+            Labels::Classes(classes) => {
+                let right = correct(&predictor, outputs, classes.iter().copied());
+                Some(right as f64 / n as f64)
             }
-        }
-        let accuracy = matches!(samples.y, Labels::Classes(_)).then(|| right as f64 / n as f64);
-        Ok(Metrics { loss, accuracy })
+        };
+        Ok(Metrics {
+            loss: loss / self.objective.alpha.powi(2),
+            accuracy,
+        })
     }
 
-    /// The part of the loss of `samples` that these rows carry.
-    fn total(&self, f: &[T], y: &[T], rows: usize, outputs: usize, samples: usize) -> f64 {
+    /// What some rows of the predictor add to the loss of `samples`.
+    fn part(&self, f: &[T], y: &[T], samples: usize) -> f64 {
+        let outputs = self.network.graph().output().len();
         let mut t = Trace::new();
-        let (a, b) = (t.leaf(&[rows, outputs]), t.leaf(&[rows, outputs]));
-        let loss = self.loss.expression(&mut t, a, b, samples);
+        let shape = [f.len() / outputs, outputs];
+        let (a, b) = (t.leaf(&shape), t.leaf(&shape));
+        let loss = self.objective.loss.expression(&mut t, a, b, samples);
         Program::new(&t, &[loss]).evaluate(&[f, y])[0][0].to_f64()
     }
 }

@@ -9,6 +9,13 @@ use crate::{Config, Moments, Row, TrainError};
 
 const KIND: &[u8; 8] = b"PLRTRAIN";
 
+/// Indices of the trainable parameters.
+pub(crate) fn trainable(graph: &Graph) -> Vec<usize> {
+    let params = graph.params.iter().enumerate();
+    let trainable = params.filter(|(_, p)| p.role == Role::Trainable);
+    trainable.map(|(i, _)| i).collect()
+}
+
 /// Sums over the batches since the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Running {
@@ -55,14 +62,9 @@ impl<T: Real> State<T> {
 
     /// Checks that every tensor has the graph's shape and the optimiser its buffers.
     pub fn check(&self, graph: &Graph, config: &Config) -> Result<(), TrainError> {
-        let foreign = |problem: &str| TrainError::Foreign {
-            what: "state",
-            network: graph.name.clone(),
-            problem: problem.to_owned(),
-        };
         let all = graph.params.iter().map(|p| p.len());
         if !self.weights.values.iter().map(Vec::len).eq(all) {
-            return Err(foreign("its weights have other shapes"));
+            return Err(TrainError::shapes(graph));
         }
         let wanted = Moments::<T>::new(graph, config.optimiser);
         let trainable = || graph.params.iter().filter(|p| p.role == Role::Trainable);
@@ -77,7 +79,7 @@ impl<T: Real> State<T> {
             fits(&self.moments.first, &wanted.first) && fits(&self.moments.second, &wanted.second);
         right
             .then_some(())
-            .ok_or_else(|| foreign("it comes from another optimiser"))
+            .ok_or_else(|| TrainError::foreign(graph, "it comes from another optimiser"))
     }
 
     /// The state as a checkpoint.

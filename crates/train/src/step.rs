@@ -4,19 +4,15 @@
 //! (by [`samples_a_task`]), and these go to at most eight lanes that run in parallel, each with one workspace.
 //! A lane adds the gradients of its chunks in their order, then the lanes' are added in theirs: shapes decide,
 //! not threads. With batch-norm, or when the batch is little work, there is one chunk.
-//!
-//! The predictor is F = α (f − f₀), the loss L = (1/α²) ℓ(F, y): with f₀ = 0 and α = 1 the network itself,
-//! with f₀ the outputs at initialisation the α-model of lazy training.
 
 use polariscope_diff::program::Value;
 use polariscope_diff::{Id, Number, Program, Workspace, vjp};
 use polariscope_graph::{Graph, Node, Op, Role};
 use polariscope_network::{Lowered, Mode, Weights, lower, multiplications, samples_a_task};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::lane::{Chunk, Compiled, Lane, Shared};
-use crate::{Loss, TrainError};
+use crate::{Objective, TrainError};
 
 /// Most lanes: each holds a gradient.
 const LANES: usize = 8;
@@ -27,38 +23,6 @@ const SMALL: usize = 1_000_000;
 /// Numbers of the gradient added by one task.
 const BLOCK: usize = 1 << 13;
 
-/// Where the outputs are measured from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// f₀ = 0.
-    Zero,
-    /// f₀ = f(w₀): outputs at initialisation.
-    Initial,
-}
-
-/// What is differentiated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Objective {
-    /// ℓ.
-    pub loss: Loss,
-    /// α.
-    pub alpha: f64,
-    /// f₀.
-    pub origin: Origin,
-}
-
-impl From<Loss> for Objective {
-    /// The network itself.
-    fn from(loss: Loss) -> Self {
-        Objective {
-            loss,
-            alpha: 1.0,
-            origin: Origin::Zero,
-        }
-    }
-}
-
 /// What a gradient is evaluated on.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a, T> {
@@ -66,7 +30,7 @@ pub struct Batch<'a, T> {
     pub x: &'a [T],
     /// Targets, N × outputs.
     pub y: &'a [T],
-    /// f₀, N × outputs, for [`Origin::Initial`]; otherwise not read.
+    /// f₀, N × outputs, for [`crate::Origin::Initial`]; otherwise not read.
     pub origin: &'a [T],
     /// Seed of the dropout masks.
     pub seed: u64,
@@ -173,22 +137,7 @@ impl<T: Number> BatchGradient<T> {
             .filter(|(_, p)| p.role == Role::Trainable)
             .map(|(&id, _)| id)
             .collect();
-        let Objective {
-            loss,
-            alpha,
-            origin,
-        } = self.objective;
-        let y = t.leaf(&[samples, self.outputs]);
-        let centred = match origin {
-            Origin::Zero => output,
-            Origin::Initial => {
-                let f0 = t.leaf(&[samples, self.outputs]);
-                t.sub(output, f0)
-            }
-        };
-        let predictor = t.scale(centred, alpha);
-        let value = loss.expression(&mut t, predictor, y, batch);
-        let value = t.scale(value, 1.0 / (alpha * alpha));
+        let value = self.objective.expression(&mut t, output, batch);
         let one = t.constant(1.0, &[1]);
         let mut wanted = vec![value, output];
         wanted.extend(vjp(&mut t, &[(value, one)], &trainable));
@@ -305,7 +254,8 @@ impl<T: Number> BatchGradient<T> {
     }
 }
 
-fn has_batch_norm(graph: &Graph) -> bool {
+/// Whether samples of a batch see each other.
+pub(crate) fn has_batch_norm(graph: &Graph) -> bool {
     graph
         .nodes
         .iter()

@@ -1,12 +1,13 @@
 //! The training loop: batches, updates, history.
 
 use polariscope_diff::Number;
-use polariscope_graph::{Graph, Role};
+use polariscope_graph::Graph;
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
 use crate::optimiser::{clip_factor, square_sum};
 use crate::samples::{correct, widen};
+use crate::state::trainable;
 use crate::{
     Batch, BatchGradient, Config, Diverged, Evaluator, Labels, Loss, Row, Running, Samples, State,
     TrainError, label_noise,
@@ -120,17 +121,13 @@ impl<'a, T: Number> Trainer<'a, T> {
             0 => None,
             size => Some(plan(size)?),
         };
-        let params = graph.params.iter().enumerate();
-        let trainable = params
-            .filter(|(_, p)| p.role == Role::Trainable)
-            .map(|(i, _)| i);
         Ok(Trainer {
             graph,
             config,
             train,
             test,
             state,
-            trainable: trainable.collect(),
+            trainable: trainable(graph),
             classes,
             targets,
             batch,
@@ -300,7 +297,7 @@ impl<'a, T: Number> Trainer<'a, T> {
 
     fn close_row(&mut self, epoch: u64) -> Result<(), TrainError> {
         let test = match &self.test {
-            Some(test) => Some(self.evaluator.evaluate(&self.state.weights, test)?),
+            Some(test) => Some(self.evaluator.evaluate(&self.state.weights, test, &[])?),
             None => None,
         };
         let Running {

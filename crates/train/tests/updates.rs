@@ -226,7 +226,7 @@ fn batch_norm_on_vectors_matches_pytorch() {
     assert_close(&value("3.bias"), &want, 1e-13);
     // m.eval(); cross_entropy(m(x), y)
     let metrics = Evaluator::new(&graph, Loss::CrossEntropy)
-        .evaluate(&weights, &train)
+        .evaluate(&weights, &train, &[])
         .unwrap();
     assert_close(&[metrics.loss], &[1.7981702857129582], 1e-13);
 }

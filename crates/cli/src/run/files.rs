@@ -6,9 +6,18 @@ use std::path::{Component, Path};
 
 use crate::error::CliError;
 
-/// Writes to a temporary name beside the target, then renames.
+/// Writes to a temporary name beside the target, then renames. A place that cannot be written is bad usage, a full
+/// disk is not.
 pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), CliError> {
-    let failed = |e: io::Error| CliError::Failed(format!("cannot write {}: {e}", path.display()));
+    let failed = |e: io::Error| {
+        let message = format!("cannot write {}: {e}", path.display());
+        match e.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                CliError::Failed(message)
+            }
+            _ => CliError::Usage(message),
+        }
+    };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }

@@ -20,12 +20,14 @@
 
 mod files;
 mod record;
+mod shown;
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use polariscope_report::Page;
 use serde::Serialize;
 
 use crate::args::Common;
@@ -34,6 +36,7 @@ use crate::output;
 
 pub use files::{fingerprint, fingerprint_bytes, write_atomically};
 pub use record::{Record, Status};
+pub use shown::{Shown, finish, show};
 
 /// Where runs without `--out` go.
 const RUNS: &str = "runs";
@@ -201,10 +204,7 @@ fn open_at(path: &Path, request: &Request, common: &Common) -> Result<Opened, Cl
         started: Instant::now(),
         _lock: lock,
     };
-    run.save().map_err(|e| match e {
-        CliError::Failed(message) => CliError::Usage(message),
-        usage => usage,
-    })?;
+    run.save()?;
     Ok(Opened::Work(run))
 }
 
@@ -255,6 +255,14 @@ impl RunDirectory {
             self.save()?;
         }
         files::write_atomically(&self.path.join(name), content)
+    }
+
+    /// Writes `report.html` and its figures.
+    pub fn write_page(&mut self, page: &Page) -> Result<(), CliError> {
+        for (name, content) in page.files() {
+            self.write(&name, content.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Writes a checkpoint to `partial/`.

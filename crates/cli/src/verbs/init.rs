@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, index};
 use crate::error::CliError;
+use crate::estimate::afford;
 use crate::output;
 use crate::run::write_atomically;
 
@@ -54,6 +55,12 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
             path.display()
         )));
     }
+    // The numbers and the file.
+    let numbers: usize = graph.params.iter().map(|p| p.len()).sum();
+    afford(
+        (2 * common.dtype.size() * numbers) as f64,
+        "choose a smaller network",
+    )?;
     let bytes = match common.dtype {
         Dtype::F32 => draw::<f32>(&graph, args, common),
         Dtype::F64 => draw::<f64>(&graph, args, common),
@@ -67,7 +74,7 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
                 path.display()
             )));
         }
-        write_atomically(&path, &bytes).map_err(|e| CliError::Usage(format!("--out: {e}")))?;
+        write_atomically(&path, &bytes)?;
     }
     let written = Written {
         file: path.display().to_string(),

@@ -124,9 +124,7 @@ fn write(
         return Ok(());
     };
     directory.write("layers.csv", whole_table(summary, CSV).to_csv().as_bytes())?;
-    for (name, content) in report(summary, &request).files() {
-        directory.write(&name, content.as_bytes())?;
-    }
+    directory.write_page(&report(summary, &request))?;
     directory.finish(&Totals {
         parameters: summary.parameters,
         buffers: summary.buffers,

@@ -26,6 +26,8 @@ pub struct FlowConfig {
     pub max_time: f64,
     /// Stop after this many accepted steps.
     pub max_steps: u64,
+    /// Accepted steps a row of the history.
+    pub row_every: u64,
 }
 
 impl Default for FlowConfig {
@@ -43,6 +45,7 @@ impl Default for FlowConfig {
             margin: 1.0,
             max_time: f64::INFINITY,
             max_steps: 100_000,
+            row_every: 10,
         }
     }
 }
@@ -80,6 +83,14 @@ impl FlowConfig {
                 });
             }
         }
-        Ok(())
+        let counts = [("max-steps", self.max_steps), ("row-every", self.row_every)];
+        match counts.into_iter().find(|(_, count)| *count == 0) {
+            None => Ok(()),
+            Some((setting, _)) => Err(TrainError::Setting {
+                setting,
+                value: 0.0,
+                wanted: "at least 1",
+            }),
+        }
     }
 }

@@ -8,19 +8,29 @@
 //! (0 for the second if either gradient vanishes). dt is divided by 10 when a step is refused, and multiplied
 //! by 1.1 when both numbers of an accepted one are below half their bounds. The flow stops when
 //! y F > `margin` for every sample and output, when the gradient is 0, or at the end of its budget.
+//!
+//! Where the gradient jumps, as at a kink of relu, (by more than its bound) no step is short enough: the flow stalls.
+//! Batch-norm layers use the statistics of the training set in the gradient, and running ones on the test set.
 
 mod config;
+mod history;
 mod state;
 
-use polariscope_diff::Number;
-use polariscope_graph::{Graph, Role};
-use polariscope_network::{Network, Weights};
+use polariscope_diff::{Dtype, Number};
+use polariscope_graph::Graph;
+use polariscope_network::Weights;
+use serde::{Deserialize, Serialize};
 
 use crate::optimiser::square_sum;
 use crate::samples::{correct, widen};
-use crate::{Batch, BatchGradient, Control, Labels, Objective, Origin, Samples, TrainError};
+use crate::state::trainable;
+use crate::step::has_batch_norm;
+use crate::{
+    Batch, BatchGradient, Control, Evaluator, Labels, Objective, Origin, Samples, TrainError,
+};
 
 pub use config::FlowConfig;
+pub use history::{FlowRow, flow_csv};
 pub use state::FlowState;
 
 /// Factor on dt after a refused step.
@@ -29,7 +39,8 @@ const SHRINK: f64 = 0.1;
 const GROW: f64 = 1.1;
 
 /// Why a flow ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// Every sample is beyond the margin.
     Margin,
@@ -43,27 +54,13 @@ pub enum StopReason {
     Observer,
 }
 
-/// Where a flow stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowRow {
-    /// Flow time.
-    pub time: f64,
-    /// Next step to try.
-    pub dt: f64,
-    /// Steps accepted.
-    pub accepted: u64,
-    /// Steps refused.
-    pub rejected: u64,
-    /// L.
-    pub loss: f64,
-    /// Fraction of training samples that F puts into their class; nothing for real targets.
-    pub accuracy: Option<f64>,
-}
-
 /// A network that follows its gradient.
 pub struct Flow<'a, T> {
     config: &'a FlowConfig,
+    objective: Objective,
     classes: Option<&'a [u32]>,
+    test: Option<Samples<'a>>,
+    evaluator: Evaluator<T>,
     trainable: Vec<usize>,
     gradient: BatchGradient<T>,
     x: Vec<T>,
@@ -90,27 +87,27 @@ impl<'a, T: Number> Flow<'a, T> {
         graph: &Graph,
         config: &'a FlowConfig,
         train: Samples<'a>,
+        test: Option<Samples<'a>>,
         weights: Weights<T>,
     ) -> Result<Self, TrainError> {
-        config.check()?;
         train.check(graph, "training")?;
-        let x: Vec<T> = train.x.iter().map(|&x| widen(x)).collect();
-        let origin = match config.origin {
-            Origin::Zero => Vec::new(),
-            Origin::Initial => Network::new(graph.clone())
-                .output(&weights, &x)
-                .map_err(|_| foreign(graph, "its weights have other shapes"))?,
+        test.map_or(Ok(()), |test| test.check(graph, "test"))?;
+        let evaluator = Evaluator::new(graph, config.loss);
+        let origin = |samples: &Samples| match config.origin {
+            Origin::Zero => Ok(Vec::new()),
+            Origin::Initial => evaluator.outputs(&weights, samples.x),
         };
-        let dt = config.first_dt;
         let state = FlowState {
+            origin: origin(&train)?,
+            test_origin: test.as_ref().map_or(Ok(Vec::new()), origin)?,
             weights,
-            origin,
             time: 0.0,
-            dt,
+            dt: config.first_dt,
             accepted: 0,
             rejected: 0,
+            history: Vec::new(),
         };
-        Flow::resume(graph, config, train, state)
+        Flow::resume(graph, config, train, test, state)
     }
 
     /// Goes on from a state.
@@ -118,30 +115,24 @@ impl<'a, T: Number> Flow<'a, T> {
         graph: &Graph,
         config: &'a FlowConfig,
         train: Samples<'a>,
+        test: Option<Samples<'a>>,
         state: FlowState<T>,
     ) -> Result<Self, TrainError> {
         config.check()?;
         train.check(graph, "training")?;
+        test.map_or(Ok(()), |test| test.check(graph, "test"))?;
         let (n, outputs) = (train.len(), graph.output().len());
-        if !state
-            .weights
-            .values
-            .iter()
-            .map(Vec::len)
-            .eq(graph.params.iter().map(|p| p.len()))
-        {
-            return Err(foreign(graph, "its weights have other shapes"));
+        let sizes = graph.params.iter().map(|p| p.len());
+        if !state.weights.values.iter().map(Vec::len).eq(sizes) {
+            return Err(TrainError::shapes(graph));
         }
-        let origin = if config.origin == Origin::Initial {
-            n * outputs
-        } else {
-            0
+        let (origin, test_origin) = match config.origin {
+            Origin::Zero => (0, 0),
+            Origin::Initial => (n * outputs, test.map_or(0, |t| t.len()) * outputs),
         };
-        if state.origin.len() != origin {
-            return Err(foreign(
-                graph,
-                "its initial outputs are of another training set",
-            ));
+        if (state.origin.len(), state.test_origin.len()) != (origin, test_origin) {
+            let problem = "its initial outputs are of other samples";
+            return Err(TrainError::foreign(graph, problem));
         }
         let objective = Objective {
             loss: config.loss,
@@ -158,26 +149,34 @@ impl<'a, T: Number> Flow<'a, T> {
                 wanted: "set its rate to 0 or train with sgd",
             });
         }
-        let params = graph.params.iter().enumerate();
-        let trainable: Vec<usize> = params
-            .filter(|(_, p)| p.role == Role::Trainable)
-            .map(|(i, _)| i)
-            .collect();
+        if config.origin == Origin::Initial && has_batch_norm(graph) {
+            return Err(TrainError::Unfit {
+                what: format!(
+                    "{} has batch-norm, whose outputs at initialisation depend on the batch",
+                    graph.name
+                ),
+                wanted: "measure its outputs from origin zero",
+            });
+        }
+        let trainable = trainable(graph);
+        let zeros = trainable
+            .iter()
+            .map(|&i| vec![T::ZERO; graph.params[i].len()]);
         let empty = Point {
             loss: 0.0,
             f: Vec::with_capacity(n * outputs),
-            g: trainable
-                .iter()
-                .map(|&i| vec![T::ZERO; graph.params[i].len()])
-                .collect(),
+            g: zeros.collect(),
             norm: 0.0,
         };
         let mut flow = Flow {
             config,
+            objective,
             classes: match train.y {
                 Labels::Classes(classes) => Some(classes),
                 Labels::Targets { .. } => None,
             },
+            test,
+            evaluator: Evaluator::new(graph, objective),
             trainable,
             gradient,
             x: train.x.iter().map(|&x| widen(x)).collect(),
@@ -189,6 +188,18 @@ impl<'a, T: Number> Flow<'a, T> {
         };
         flow.look();
         std::mem::swap(&mut flow.here, &mut flow.there);
+        if !(flow.here.loss.is_finite() && flow.here.norm.is_finite()) {
+            return Err(TrainError::Unfit {
+                what: format!(
+                    "gradient flow cannot start from a loss of {} and a gradient of norm {}",
+                    flow.here.loss, flow.here.norm
+                ),
+                wanted: "scale the data or the weights down, or use f64",
+            });
+        }
+        if flow.state.history.is_empty() {
+            flow.close_row()?;
+        }
         Ok(flow)
     }
 
@@ -202,50 +213,47 @@ impl<'a, T: Number> Flow<'a, T> {
         self.state
     }
 
+    /// L on the training set.
+    pub fn loss(&self) -> f64 {
+        self.here.loss
+    }
+
     /// Outputs f on the training set, N × outputs.
     pub fn outputs(&self) -> &[T] {
         &self.here.f
     }
 
-    /// Time, steps, loss and accuracy.
-    pub fn row(&self) -> FlowRow {
-        let FlowState {
-            time,
-            dt,
-            accepted,
-            rejected,
-            ..
-        } = self.state;
-        let n = self.classes.map_or(1, <[u32]>::len);
-        let outputs = self.here.f.len() / n;
-        let accuracy = self.classes.map(|classes| {
-            let predictor: Vec<T> = self.predictor().collect();
-            correct(&predictor, outputs, classes.iter().copied()) as f64 / n as f64
-        });
-        FlowRow {
-            time,
-            dt,
-            accepted,
-            rejected,
-            loss: self.here.loss,
-            accuracy,
-        }
-    }
-
     /// F on the training set.
     fn predictor(&self) -> impl Iterator<Item = T> {
-        let alpha = T::from_f64(self.config.alpha);
-        let origin = self
-            .state
-            .origin
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(T::ZERO));
-        self.here
-            .f
-            .iter()
-            .zip(origin)
-            .map(move |(&f, f0)| alpha * (f - f0))
+        self.objective.predictor(&self.here.f, &self.state.origin)
+    }
+
+    fn close_row(&mut self) -> Result<(), TrainError> {
+        let FlowState {
+            weights,
+            test_origin,
+            ..
+        } = &self.state;
+        let test = match &self.test {
+            Some(test) => Some(self.evaluator.evaluate(weights, test, test_origin)?),
+            None => None,
+        };
+        let train_accuracy = self.classes.map(|classes| {
+            let predictor: Vec<T> = self.predictor().collect();
+            let (n, outputs) = (classes.len(), predictor.len() / classes.len());
+            correct(&predictor, outputs, classes.iter().copied()) as f64 / n as f64
+        });
+        self.state.history.push(FlowRow {
+            step: self.state.accepted,
+            rejected: self.state.rejected,
+            time: self.state.time,
+            dt: self.state.dt,
+            train_loss: self.here.loss,
+            train_accuracy,
+            test_loss: test.map(|t| t.loss),
+            test_accuracy: test.and_then(|t| t.accuracy),
+        });
+        Ok(())
     }
 
     /// Flows until something stops it; `watch` sees every accepted step.
@@ -284,12 +292,12 @@ impl<'a, T: Number> Flow<'a, T> {
         }
     }
 
-    /// Tries steps until one is accepted.
-    pub fn step(&mut self) -> Result<(), TrainError> {
+    /// Tries steps until one is accepted; adds a row to the history if one is due.
+    fn step(&mut self) -> Result<(), TrainError> {
         loop {
             let left = self.config.max_time - self.state.time;
             let dt = self.state.dt.min(left);
-            let moved = self.propose(dt);
+            self.propose(dt);
             self.look();
             let output = self.output_change() / self.config.max_output_change;
             let gradient = self.gradient_change() / self.config.max_gradient_change;
@@ -307,9 +315,15 @@ impl<'a, T: Number> Flow<'a, T> {
                 if dt < left && output < 0.5 && gradient < 0.5 {
                     self.state.dt *= GROW;
                 }
-                return Ok(());
+                let due = self.state.accepted.is_multiple_of(self.config.row_every);
+                return if due || self.stops().is_some() {
+                    self.close_row()
+                } else {
+                    Ok(())
+                };
             }
-            if !moved || self.state.dt < f64::MIN_POSITIVE {
+            // Below the rounding of the weights no shorter step will fare better.
+            if dt * self.here.norm <= epsilon::<T>() * norm(&self.state.weights.values) {
                 return Err(TrainError::Stalled {
                     time: self.state.time,
                     dt,
@@ -320,22 +334,17 @@ impl<'a, T: Number> Flow<'a, T> {
         }
     }
 
-    /// trial = w − dt g; whether that differs from w.
-    fn propose(&mut self, dt: f64) -> bool {
+    /// trial = w − dt g
+    fn propose(&mut self, dt: f64) {
         let dt = T::from_f64(dt);
         // Buffers of the network come along.
         for (to, from) in self.trial.values.iter_mut().zip(&self.state.weights.values) {
             to.copy_from_slice(from);
         }
-        let mut moved = false;
         for (&i, g) in self.trainable.iter().zip(&self.here.g) {
-            for (w, &g) in self.trial.values[i].iter_mut().zip(g) {
-                let to = *w - dt * g;
-                moved |= to != *w;
-                *w = to;
-            }
+            let weights = self.trial.values[i].iter_mut();
+            weights.zip(g).for_each(|(w, &g)| *w -= dt * g);
         }
-        moved
     }
 
     /// Fills `there` from the weights in `trial`.
@@ -354,12 +363,10 @@ impl<'a, T: Number> Flow<'a, T> {
         self.gradient
             .outputs()
             .for_each(|f| there.f.extend_from_slice(f));
-        let mut squares = 0.0;
         for (i, g) in there.g.iter_mut().enumerate() {
             g.copy_from_slice(self.gradient.gradient(i));
-            squares += square_sum(g);
         }
-        there.norm = squares.sqrt();
+        there.norm = norm(&there.g);
     }
 
     /// α max |f′ − f|; NaN if any is.
@@ -392,10 +399,15 @@ impl<'a, T: Number> Flow<'a, T> {
     }
 }
 
-fn foreign(graph: &Graph, problem: &str) -> TrainError {
-    TrainError::Foreign {
-        what: "state",
-        network: graph.name.clone(),
-        problem: problem.to_owned(),
+/// Euclidean norm over all tensors.
+fn norm<T: Number>(tensors: &[Vec<T>]) -> f64 {
+    tensors.iter().map(|x| square_sum(x)).sum::<f64>().sqrt()
+}
+
+/// Spacing of the numbers after 1.
+fn epsilon<T: Number>() -> f64 {
+    match T::DTYPE {
+        Dtype::F32 => f64::from(f32::EPSILON),
+        Dtype::F64 => f64::EPSILON,
     }
 }

@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use polariscope_diff::{Number, Real};
 use polariscope_network::{Network, Scalar, Weights, samples_a_task};
-use polariscope_report::grouped;
 
 use super::diagnosis;
 use super::inputs::Inputs;
 use super::{Evaluation, Spread};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::announce;
+use crate::estimate::{afford, announce};
+use crate::output::counted;
 use crate::progress::Progress;
 
 /// Tasks of the network between two looks at the progress. Fixed, and a whole number of tasks, so that
@@ -48,6 +48,8 @@ impl<T: Number> Answers<T> {
         let logit = Scalar::Logit(0);
         let sample = inputs.shape.len();
         let batch = TASKS * samples_a_task(network.graph());
+        let bytes = memory(network, inputs, question);
+        afford(bytes, "evaluate fewer samples or a smaller network")?;
         let mut answers = Answers {
             output: Vec::with_capacity(inputs.count() * network.graph().output().len()),
             gradient: question.gradient.then(Vec::new),
@@ -65,9 +67,9 @@ impl<T: Number> Answers<T> {
             }
             progress.advance((x.len() / sample) as u64);
             if i == 0 {
-                let (done, left) = (x.len() / sample, inputs.count() - x.len() / sample);
-                let work = format!("{} samples", grouped(inputs.count() as u64));
-                let bytes = memory(network, inputs, question);
+                let done = (x.len() / sample) as f64;
+                let left = inputs.count() as f64 - done;
+                let work = counted(inputs.count() as u64, "sample");
                 announce(common, &work, started.elapsed(), done, left, bytes);
             }
         }

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{ArchitectureArgs, Common, Dtype, index};
 use crate::error::CliError;
-use crate::output;
-use crate::run::{self, Opened, Record, Request};
+use crate::output::{self, counted};
+use crate::run::{self, Opened, Request, Shown};
 use compute::{Answers, Question};
 use inputs::Inputs;
 use spread::Spread;
@@ -63,15 +63,6 @@ struct Evaluation {
     gradient_tangent_norm: Option<Spread>,
 }
 
-/// What `--json` prints.
-#[derive(Debug, Serialize)]
-struct Shown<'a> {
-    directory: String,
-    files: &'a [String],
-    #[serde(flatten)]
-    evaluation: &'a Evaluation,
-}
-
 /// Evaluates in the precision asked for.
 pub fn run(args: &EvalArgs, common: &Common) -> Result<(), CliError> {
     match common.dtype {
@@ -102,7 +93,9 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
     let request = Request::new("eval", &graph.name, configuration, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
-        Opened::Finished(path, record) => return show(&path, &record, common),
+        Opened::Finished(path, record) => {
+            return run::show::<Evaluation>(&path, &record, common);
+        }
     };
 
     let network = Network::new(graph);
@@ -125,39 +118,25 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
         }
     }
     let evaluation = answers.summary(inputs.count(), inputs.shape.len());
-    for (name, content) in report::page(&network, &inputs, &answers, &evaluation, &request).files()
-    {
-        directory.write(&name, content.as_bytes())?;
-    }
-    let path = directory.path().to_path_buf();
-    let record = directory.finish(&evaluation)?;
-    show(&path, &record, common)
+    directory.write_page(&report::page(
+        &network,
+        &inputs,
+        &answers,
+        &evaluation,
+        &request,
+    ))?;
+    run::finish(directory, &evaluation, common)
 }
 
-/// Prints the result of this or an earlier run.
-fn show(path: &std::path::Path, record: &Record, common: &Common) -> Result<(), CliError> {
-    let result = toml::Value::Table(record.result.clone());
-    let evaluation: Evaluation = result.try_into().map_err(|e: toml::de::Error| {
-        CliError::Usage(format!(
-            "{}: the [result] of run.toml is not one of eval ({}); --force runs it again",
-            path.display(),
-            e.message()
-        ))
-    })?;
-    if common.json {
-        return output::print_json(&Shown {
-            directory: path.display().to_string(),
-            files: &record.files,
-            evaluation: &evaluation,
-        });
+impl Shown for Evaluation {
+    fn text(&self, directory: &str) -> String {
+        format!(
+            "{}\n{}, {}; arrays and report.html in {directory}\n",
+            self.table().to_text(output::WIDTH),
+            counted(self.samples as u64, "sample"),
+            counted(self.outputs as u64, "output"),
+        )
     }
-    output::print(&format!(
-        "{}\n{} samples, {} outputs; arrays and report.html in {}\n",
-        evaluation.table().to_text(output::WIDTH),
-        evaluation.samples,
-        evaluation.outputs,
-        path.display()
-    ))
 }
 
 impl Evaluation {

@@ -4,13 +4,14 @@ use polariscope_diff::Number;
 use polariscope_graph::Shape;
 use polariscope_network::Network;
 use polariscope_report::{
-    Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, grouped, pretty,
+    Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, pretty,
 };
 
 use super::Evaluation;
 use super::compute::{Answers, norms};
 use super::inputs::Inputs;
 use super::spread::Spread;
+use crate::output::counted;
 use crate::run::Request;
 
 /// Fewer numbers than this are no histogram.
@@ -27,28 +28,47 @@ pub(super) fn page<T: Number>(
     request: &Request,
 ) -> Page {
     let graph = network.graph();
-    let samples = grouped(inputs.count() as u64);
+    let output = evaluation.output;
     let mut answer = format!(
-        "Its {} outputs on {samples} samples of {} lie between {} and {} (mean {}, standard deviation {}).",
-        evaluation.outputs,
+        "Over {} of {} and {}, its values lie between {} and {} (mean {}, standard deviation {}).",
+        counted(evaluation.samples as u64, "sample"),
         graph.input(),
-        pretty(evaluation.output.min),
-        pretty(evaluation.output.max),
-        pretty(evaluation.output.mean),
-        pretty(evaluation.output.std)
+        counted(evaluation.outputs as u64, "output"),
+        pretty(output.min),
+        pretty(output.max),
+        pretty(output.mean),
+        pretty(output.std)
     );
-    if let Some(norm) = evaluation.gradient_norm {
-        answer += &format!(
-            " The gradient of logit 0 in the input has norm {} on average, from {} to {}.",
-            pretty(norm.mean),
-            pretty(norm.min),
-            pretty(norm.max)
-        );
+    let derivatives = [
+        (
+            evaluation.gradient_norm,
+            "The gradient of logit 0 in the input",
+        ),
+        (
+            evaluation.gradient_tangent_norm,
+            "The change of that gradient along the given weights",
+        ),
+    ];
+    for (norm, what) in derivatives {
+        if let Some(norm) = norm {
+            answer += &format!(
+                " {what} has norm {} on average, from {} to {}.",
+                pretty(norm.mean),
+                pretty(norm.min),
+                pretty(norm.max)
+            );
+        }
     }
-    let asked = format!(
-        "What does {} answer, and which way does it lean?",
-        graph.name
-    );
+    let asked = match evaluation
+        .gradient_norm
+        .or(evaluation.gradient_tangent_norm)
+    {
+        None => format!("What does {} answer to these samples?", graph.name),
+        Some(_) => format!(
+            "What does {} answer to these samples, and what in them moves its first output?",
+            graph.name
+        ),
+    };
     let mut page = Page::new(format!("{} evaluated", graph.name), asked, answer);
     page.push(outputs(answers, evaluation.outputs));
     let derivatives = [
@@ -123,7 +143,7 @@ fn derivative<T: Number>(heading: &str, name: &str, values: &[T], inputs: &Input
         section,
         &format!("norm of the {name}"),
         &norms,
-        "Euclidean norm, one a sample",
+        "Euclidean norm of each sample",
     )
 }
 

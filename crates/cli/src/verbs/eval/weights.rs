@@ -75,24 +75,20 @@ fn fit<T: Real>(
     bytes: &[u8],
     file: &str,
 ) -> Result<(Graph, Weights<T>), CliError> {
-    let parse = |graph: Graph| match Weights::parse(&graph, bytes, Contents::Weights, file) {
-        Ok(weights) => Ok((graph, weights)),
-        Err(e) => Err(e),
-    };
-    let error = match parse(graph) {
+    let parse = |graph: &Graph| Weights::parse(graph, bytes, Contents::Weights, file);
+    let error = match parse(&graph) {
+        Ok(weights) => return Ok((graph, weights)),
         Err(e) => e,
-        Ok(loaded) => return Ok(loaded),
     };
     if let WeightsError::WrongShape { found, .. } = &error
         && architecture.outputs.is_none()
     {
-        let outputs = found.split('x').next().and_then(|n| n.parse().ok());
         let mut architecture = architecture.clone();
-        architecture.outputs = outputs;
+        architecture.outputs = found.first().copied();
         if let Ok(graph) = architecture.graph()
-            && let Ok(loaded) = parse(graph)
+            && let Ok(weights) = parse(&graph)
         {
-            return Ok(loaded);
+            return Ok((graph, weights));
         }
     }
     Err(error.into())

@@ -1,7 +1,9 @@
 //! From what was typed to the settings of a run.
 
 use clap::{Args, ValueEnum};
-use polariscope_train::{BatchSize, Config, Length, Loss, Optimiser, Schedule};
+use polariscope_train::{
+    BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule, TrainError,
+};
 
 use crate::args::{Common, count, seed};
 use crate::error::CliError;
@@ -16,6 +18,18 @@ pub enum Rule {
     Sgd,
     /// Adam.
     Adam,
+    /// Gradient flow.
+    Flow,
+}
+
+impl Rule {
+    fn name(self) -> &'static str {
+        match self {
+            Rule::Sgd => "sgd",
+            Rule::Adam => "adam",
+            Rule::Flow => "flow",
+        }
+    }
 }
 
 /// How the learning rate changes.
@@ -31,18 +45,21 @@ pub enum Decay {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct TrainingArgs {
+    /// sgd, adam or flow (gradient flow) [default: sgd]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    pub optimiser: Option<Rule>,
+    /// cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN] [default: cross-entropy, flow soft-hinge:20,1]
+    #[arg(long, value_name = "NAME")]
+    pub loss: Option<Loss>,
     /// Passes over the training set [default: 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub epochs: Option<usize>,
-    /// Updates, in place of --epochs
+    /// Updates, in place of --epochs; most accepted steps of flow [default: flow 100000]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "epochs", allow_negative_numbers = true)]
     pub steps: Option<usize>,
-    /// cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN]
-    #[arg(long, value_name = "NAME")]
-    pub loss: Option<Loss>,
-    /// sgd or adam [default: sgd]
-    #[arg(long, value_name = "NAME", hide_possible_values = true)]
-    pub optimiser: Option<Rule>,
+    /// Samples an update, or `full` for the whole set [default: 64]
+    #[arg(long, value_name = "N|full", allow_negative_numbers = true)]
+    pub batch_size: Option<BatchSize>,
     /// Learning rate at the first step [default: 0.03, adam 0.001]
     #[arg(long, alias = "lr", value_name = "X", allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
@@ -67,9 +84,6 @@ pub struct TrainingArgs {
     /// Largest norm of a gradient; longer ones are shortened to it
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub clip: Option<f64>,
-    /// Samples an update, or `full` for the whole set [default: 64]
-    #[arg(long, value_name = "N|full", allow_negative_numbers = true)]
-    pub batch_size: Option<BatchSize>,
     /// Fraction of the training labels that are made wrong [default: 0]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub label_noise: Option<f64>,
@@ -79,16 +93,141 @@ pub struct TrainingArgs {
     /// Seed of batches, dropout and label noise [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub batch_seed: Option<u64>,
-    /// Epochs a row of the history [default: 1]
+    /// Epochs, or accepted steps of flow, a row of the history [default: 1, flow 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub row_every: Option<usize>,
+    /// Of gradient flow.
+    #[command(flatten)]
+    pub flow: FlowArgs,
+}
+
+/// What gradient flow takes beside.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Gradient flow (--optimiser flow)")]
+pub struct FlowArgs {
+    /// α of the predictor F = α (f − f₀), whose loss is divided by α² [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub alpha: Option<f64>,
+    /// f₀: zero, or initial for the outputs at initialisation [default: zero]
+    #[arg(long, value_name = "NAME", value_parser = origin)]
+    pub origin: Option<Origin>,
+    /// Stop when y F of every sample is above this; inf for never [default: 1, mse and sse inf]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub margin: Option<f64>,
+    /// Stop at this flow time; inf for never [default: inf]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub max_time: Option<f64>,
+    /// Length of the first step tried [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub first_dt: Option<f64>,
+    /// Largest change of F on a training sample in a step [default: 0.1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub max_output_change: Option<f64>,
+    /// Largest relative change of the gradient in a step [default: 0.0001]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub max_gradient_change: Option<f64>,
+}
+
+/// A checked choice.
+pub enum Method {
+    /// SGD or Adam, step by step.
+    Descent(Config),
+    /// Gradient flow.
+    Flow {
+        /// Its settings.
+        config: FlowConfig,
+        /// Seed of the initial weights.
+        init_seed: u64,
+    },
+}
+
+impl Method {
+    /// The `[configuration.training]` of `run.toml`.
+    pub fn table(&self) -> Result<toml::Table, CliError> {
+        let table = match self {
+            Method::Descent(config) => toml::Table::try_from(config),
+            Method::Flow { config, init_seed } => toml::Table::try_from(config).map(|mut table| {
+                let kind = toml::Table::from_iter([("kind".to_string(), "flow".into())]);
+                table.insert("optimiser".into(), kind.into());
+                // `seed` admits what a TOML integer holds.
+                table.insert("init-seed".into(), toml::Value::Integer(*init_seed as i64));
+                table
+            }),
+        };
+        table.map_err(|e| CliError::Failed(format!("cannot express the settings as TOML: {e}")))
+    }
 }
 
 impl TrainingArgs {
     /// The settings with their defaults filled in, checked.
-    pub fn config(&self, common: &Common) -> Result<Config, CliError> {
+    pub fn method(&self, common: &Common) -> Result<Method, CliError> {
+        let rule = self.optimiser.unwrap_or(Rule::Sgd);
+        self.refuse_strangers(rule)?;
+        Ok(match rule {
+            Rule::Flow => Method::Flow {
+                config: self.flow_config()?,
+                init_seed: self.init_seed.unwrap_or(common.seed),
+            },
+            Rule::Sgd | Rule::Adam => Method::Descent(self.config(rule, common)?),
+        })
+    }
+
+    /// Refuses options that the rule does not read.
+    fn refuse_strangers(&self, rule: Rule) -> Result<(), CliError> {
+        use Rule::{Adam, Flow, Sgd};
+        let descent: &[Rule] = &[Sgd, Adam];
+        let flow = &self.flow;
+        let owners = [
+            ("--epochs", self.epochs.is_some(), descent),
+            ("--batch-size", self.batch_size.is_some(), descent),
+            ("--learning-rate", self.learning_rate.is_some(), descent),
+            ("--schedule", self.schedule.is_some(), descent),
+            ("--momentum", self.momentum.is_some(), &[Sgd]),
+            ("--weight-decay", self.weight_decay.is_some(), descent),
+            ("--beta1", self.beta1.is_some(), &[Adam]),
+            ("--beta2", self.beta2.is_some(), &[Adam]),
+            ("--eps", self.eps.is_some(), &[Adam]),
+            ("--clip", self.clip.is_some(), descent),
+            ("--label-noise", self.label_noise.is_some(), descent),
+            ("--batch-seed", self.batch_seed.is_some(), descent),
+            ("--alpha", flow.alpha.is_some(), &[Flow]),
+            ("--origin", flow.origin.is_some(), &[Flow]),
+            ("--margin", flow.margin.is_some(), &[Flow]),
+            ("--max-time", flow.max_time.is_some(), &[Flow]),
+            ("--first-dt", flow.first_dt.is_some(), &[Flow]),
+            (
+                "--max-output-change",
+                flow.max_output_change.is_some(),
+                &[Flow],
+            ),
+            (
+                "--max-gradient-change",
+                flow.max_gradient_change.is_some(),
+                &[Flow],
+            ),
+        ];
+        let stranger = owners
+            .into_iter()
+            .find(|(_, given, rules)| *given && !rules.contains(&rule));
+        match stranger {
+            None => Ok(()),
+            Some((option, _, rules)) => {
+                let rules: Vec<&str> = rules.iter().map(|r| r.name()).collect();
+                Err(CliError::Usage(format!(
+                    "{option} belongs to --optimiser {}; this run uses {}",
+                    rules.join(" or "),
+                    rule.name()
+                )))
+            }
+        }
+    }
+
+    fn config(&self, rule: Rule, common: &Common) -> Result<Config, TrainError> {
         let default = Config::default();
-        let (optimiser, rate) = self.optimiser(&default)?;
+        let (optimiser, rate) = match rule {
+            Rule::Adam => (self.adam(), ADAM_RATE),
+            Rule::Sgd | Rule::Flow => (self.sgd(default.optimiser), default.learning_rate),
+        };
         let length = match (self.epochs, self.steps) {
             (_, Some(steps)) => Length::Steps(steps as u64),
             (Some(epochs), None) => Length::Epochs(epochs as u64),
@@ -112,57 +251,78 @@ impl TrainingArgs {
             batch_seed: self.batch_seed.unwrap_or(common.seed),
             label_noise: self.label_noise.unwrap_or(default.label_noise),
         };
-        config.check()?;
-        Ok(config)
+        config.check().map(|()| config)
     }
 
-    /// The update rule and the learning rate that suits it.
-    fn optimiser(&self, default: &Config) -> Result<(Optimiser, f64), CliError> {
-        let refuse = |given: [(&str, Option<f64>); 3], owner: &str, rule: &str| match given
-            .iter()
-            .find(|(_, value)| value.is_some())
+    /// SGD; what is not given is as in `default`.
+    fn sgd(&self, default: Optimiser) -> Optimiser {
+        let mut sgd = default;
+        if let Optimiser::Sgd {
+            momentum,
+            weight_decay,
+        } = &mut sgd
         {
-            None => Ok(()),
-            Some((option, _)) => Err(CliError::Usage(format!(
-                "{option} belongs to --optimiser {owner}; this run uses {rule}"
-            ))),
-        };
-        match self.optimiser.unwrap_or(Rule::Sgd) {
-            Rule::Sgd => {
-                let adam = [
-                    ("--beta1", self.beta1),
-                    ("--beta2", self.beta2),
-                    ("--eps", self.eps),
-                ];
-                refuse(adam, "adam", "sgd")?;
-                let own = match default.optimiser {
-                    Optimiser::Sgd {
-                        momentum,
-                        weight_decay,
-                    } => (momentum, weight_decay),
-                    Optimiser::Adam { .. } => (0.0, 0.0),
-                };
-                let optimiser = Optimiser::Sgd {
-                    momentum: self.momentum.unwrap_or(own.0),
-                    weight_decay: self.weight_decay.unwrap_or(own.1),
-                };
-                Ok((optimiser, default.learning_rate))
-            }
-            Rule::Adam => {
-                refuse(
-                    [("--momentum", self.momentum), ("", None), ("", None)],
-                    "sgd",
-                    "adam",
-                )?;
-                let optimiser = Optimiser::Adam {
-                    beta1: self.beta1.unwrap_or(0.9),
-                    beta2: self.beta2.unwrap_or(0.999),
-                    eps: self.eps.unwrap_or(1e-8),
-                    weight_decay: self.weight_decay.unwrap_or(0.0),
-                };
-                Ok((optimiser, ADAM_RATE))
-            }
+            *momentum = self.momentum.unwrap_or(*momentum);
+            *weight_decay = self.weight_decay.unwrap_or(*weight_decay);
         }
+        sgd
+    }
+
+    fn adam(&self) -> Optimiser {
+        let mut adam = Optimiser::ADAM;
+        if let Optimiser::Adam {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+        } = &mut adam
+        {
+            *beta1 = self.beta1.unwrap_or(*beta1);
+            *beta2 = self.beta2.unwrap_or(*beta2);
+            *eps = self.eps.unwrap_or(*eps);
+            *weight_decay = self.weight_decay.unwrap_or(*weight_decay);
+        }
+        adam
+    }
+
+    fn flow_config(&self) -> Result<FlowConfig, TrainError> {
+        let FlowArgs {
+            alpha,
+            origin,
+            margin,
+            max_time,
+            first_dt,
+            max_output_change,
+            max_gradient_change,
+        } = self.flow;
+        let default = FlowConfig::default();
+        let loss = self.loss.unwrap_or(default.loss);
+        let own_margin = match loss {
+            // A target that is met exactly has no far side.
+            Loss::Mse | Loss::Sse => f64::INFINITY,
+            Loss::CrossEntropy | Loss::Hinge { .. } | Loss::SoftHinge { .. } => default.margin,
+        };
+        let config = FlowConfig {
+            loss,
+            alpha: alpha.unwrap_or(default.alpha),
+            origin: origin.unwrap_or(default.origin),
+            first_dt: first_dt.unwrap_or(default.first_dt),
+            max_output_change: max_output_change.unwrap_or(default.max_output_change),
+            max_gradient_change: max_gradient_change.unwrap_or(default.max_gradient_change),
+            margin: margin.unwrap_or(own_margin),
+            max_time: max_time.unwrap_or(default.max_time),
+            max_steps: self.steps.map_or(default.max_steps, |n| n as u64),
+            row_every: self.row_every.map_or(default.row_every, |n| n as u64),
+        };
+        config.check().map(|()| config)
+    }
+}
+
+fn origin(text: &str) -> Result<Origin, String> {
+    match text {
+        "zero" => Ok(Origin::Zero),
+        "initial" => Ok(Origin::Initial),
+        _ => Err("it is zero or initial".into()),
     }
 }
 
@@ -179,25 +339,29 @@ mod tests {
         let mut cli = Cli::command();
         let train = cli.find_subcommand_mut("train").unwrap();
         let help = train.render_help().to_string();
-        let line = |option: &str| {
-            let found = help.lines().find(|l| l.trim_start().starts_with(option));
-            found.unwrap_or_else(|| panic!("{option}")).to_string()
-        };
-        let default = Config::default();
         let says = |option: &str, value: String| {
-            let line = line(option);
+            let found = help
+                .lines()
+                .find(|l| l.trim_start().starts_with(&format!("{option} ")));
+            let line = found.unwrap_or_else(|| panic!("{option}"));
             assert!(line.contains(&format!("[default: {value}")), "{line}");
         };
+        let (default, flow) = (Config::default(), FlowConfig::default());
         says(
             "--learning-rate",
             format!("{}, adam {ADAM_RATE}]", default.learning_rate),
         );
-        says("--batch-size", default.batch_size.to_string());
-        says("--row-every", default.row_every.to_string());
+        says("--loss", format!("{}, flow {}]", default.loss, flow.loss));
+        says("--batch-size", format!("{}]", default.batch_size));
+        says(
+            "--row-every",
+            format!("{}, flow {}]", default.row_every, flow.row_every),
+        );
+        says("--steps", format!("flow {}]", flow.max_steps));
         let Length::Epochs(epochs) = default.length else {
             panic!("the default length is in epochs");
         };
-        says("--epochs", epochs.to_string());
+        says("--epochs", format!("{epochs}]"));
         let Optimiser::Sgd {
             momentum,
             weight_decay,
@@ -205,9 +369,35 @@ mod tests {
         else {
             panic!("the default optimiser is sgd");
         };
-        says("--momentum", momentum.to_string());
-        says("--weight-decay", weight_decay.to_string());
+        says("--momentum", format!("{momentum}]"));
+        says("--weight-decay", format!("{weight_decay}, adam 0]"));
         assert_eq!(default.schedule, Schedule::LinearDecay);
-        says("--schedule", "linear-decay".into());
+        says("--schedule", "linear-decay]".into());
+        says("--beta1", "0.9]".into());
+        says("--beta2", "0.999]".into());
+        says("--eps", "1e-8]".into());
+        assert_eq!(
+            Optimiser::ADAM,
+            Optimiser::Adam {
+                beta1: 0.9,
+                beta2: 0.999,
+                eps: 1e-8,
+                weight_decay: 0.0
+            }
+        );
+        says("--alpha", format!("{}]", flow.alpha));
+        assert_eq!(flow.origin, Origin::Zero);
+        says("--origin", "zero]".into());
+        says("--margin", format!("{}, mse and sse inf]", flow.margin));
+        says("--max-time", format!("{}]", flow.max_time));
+        says("--first-dt", format!("{}]", flow.first_dt));
+        says(
+            "--max-output-change",
+            format!("{}]", flow.max_output_change),
+        );
+        says(
+            "--max-gradient-change",
+            format!("{}]", flow.max_gradient_change),
+        );
     }
 }

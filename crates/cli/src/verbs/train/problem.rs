@@ -2,7 +2,7 @@
 
 use polariscope_data::{self as data, Dataset, Split};
 use polariscope_graph::Graph;
-use polariscope_train::{Config, Labels, Optimiser, Samples};
+use polariscope_train::{Labels, Samples};
 
 use super::TrainArgs;
 use crate::error::CliError;
@@ -66,18 +66,14 @@ impl Problem {
         fingerprint(labels.chain(bits(&train.x)).chain(bits(&test.x)))
     }
 
-    /// Bytes of the data, of weights, gradient and moments, and of a batch's activations forth and back.
-    pub fn memory<T>(&self, config: &Config) -> f64 {
-        let moments = match config.optimiser {
-            Optimiser::Sgd { .. } => 1,
-            Optimiser::Adam { .. } => 2,
-        };
+    /// Bytes of the data, of `copies` of the weights (gradients and moments count as such), and of a batch's
+    /// activations forth and back.
+    pub fn memory<T>(&self, copies: usize, batch: usize) -> f64 {
         let weights: usize = self.graph.params.iter().map(|p| p.len()).sum();
         let activations: usize = self.graph.nodes.iter().map(|n| n.shape.len()).sum();
-        let batch = config.batch_size.on(self.data.train.len());
-        let numbers = weights * (2 + moments) + 2 * activations * batch;
+        let numbers = copies as f64 * weights as f64 + 2.0 * activations as f64 * batch as f64;
         let data = 4 * (self.data.train.x.len() + self.data.test.x.len());
-        data as f64 + (numbers * size_of::<T>()) as f64
+        data as f64 + numbers * size_of::<T>() as f64
     }
 }
 

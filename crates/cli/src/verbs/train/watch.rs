@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use polariscope_diff::{Number, Real};
-use polariscope_report::{grouped, pretty};
-use polariscope_train::{Control, Observer, Row, State, Trainer};
+use polariscope_diff::Real;
+use polariscope_report::pretty;
+use polariscope_train::{Control, Observer, Row, State};
 
 use super::STATE;
 use crate::args::Common;
@@ -20,44 +20,44 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// A checkpoint that took t is followed by at least this many t of work.
 const SHARE: u32 = 20;
 
+/// What a run has before it.
+pub struct Work {
+    /// Steps that an interrupted process had done.
+    pub first: u64,
+    /// Steps in all, or at most.
+    pub total: u64,
+    /// The work in words.
+    pub words: String,
+    /// Bytes that it needs.
+    pub bytes: f64,
+}
+
 /// Watches a run.
 pub struct Watch<'a> {
+    /// The bar.
+    pub progress: Progress,
     directory: &'a mut RunDirectory,
+    work: Work,
     common: &'a Common,
-    progress: Progress,
     started: Instant,
-    /// Steps that an interrupted process had done.
-    first: u64,
-    samples: usize,
     announced: bool,
     /// When to save next.
     save_at: Instant,
     failure: Option<CliError>,
-    /// Bytes that the run needs.
-    memory: f64,
 }
 
 impl<'a> Watch<'a> {
-    /// Over the steps of `trainer`, in `memory` bytes.
-    pub fn new<T: Number>(
-        directory: &'a mut RunDirectory,
-        trainer: &Trainer<T>,
-        samples: usize,
-        memory: f64,
-        common: &'a Common,
-    ) -> Self {
-        let (first, total) = (trainer.state().step, trainer.total_steps());
+    /// Starts now.
+    pub fn new(directory: &'a mut RunDirectory, work: Work, common: &'a Common) -> Self {
         Self {
+            progress: Progress::new("steps", work.total, work.first, common),
             directory,
+            work,
             common,
-            progress: Progress::new("steps", total, first, common),
             started: Instant::now(),
-            first,
-            samples,
             announced: false,
             save_at: Instant::now() + PAUSE,
             failure: None,
-            memory,
         }
     }
 
@@ -66,9 +66,37 @@ impl<'a> Watch<'a> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    fn save<T: Real>(&mut self, state: &State<T>) -> Control {
+    /// After step `done`: says what is to come once that is known, saves the state when it is time.
+    pub fn tick(&mut self, done: u64, state: impl FnOnce() -> Vec<u8>) -> Control {
+        let elapsed = self.started.elapsed();
+        let Work {
+            first,
+            total,
+            words,
+            bytes,
+        } = &self.work;
+        if !self.announced && elapsed >= SETTLED {
+            self.announced = true;
+            let (here, left) = (done - first, total - done);
+            announce(
+                self.common,
+                words,
+                elapsed,
+                here as f64,
+                left as f64,
+                *bytes,
+            );
+        }
+        if Instant::now() >= self.save_at && done < *total {
+            return self.save(&state());
+        }
+        Control::Continue
+    }
+
+    /// Writes a checkpoint.
+    pub fn save(&mut self, state: &[u8]) -> Control {
         let started = Instant::now();
-        if let Err(e) = self.directory.checkpoint(STATE, &state.to_bytes()) {
+        if let Err(e) = self.directory.checkpoint(STATE, state) {
             self.failure = Some(e);
             return Control::Stop;
         }
@@ -79,30 +107,9 @@ impl<'a> Watch<'a> {
 }
 
 impl<T: Real> Observer<T> for Watch<'_> {
-    fn on_step(&mut self, state: &State<T>, total: u64) -> Control {
+    fn on_step(&mut self, state: &State<T>, _total: u64) -> Control {
         self.progress.advance(1);
-        let elapsed = self.started.elapsed();
-        if !self.announced && elapsed >= SETTLED {
-            self.announced = true;
-            let (done, left) = (state.step - self.first, total - state.step);
-            let work = format!(
-                "{} steps on {} samples",
-                grouped(total),
-                grouped(self.samples as u64)
-            );
-            announce(
-                self.common,
-                &work,
-                elapsed,
-                done as usize,
-                left as usize,
-                self.memory,
-            );
-        }
-        if Instant::now() >= self.save_at && state.step < total {
-            return self.save(state);
-        }
-        Control::Continue
+        self.tick(state.step, || state.to_bytes())
     }
 
     fn on_epoch(&mut self, row: &Row, state: &State<T>) -> Control {
@@ -119,7 +126,7 @@ impl<T: Real> Observer<T> for Watch<'_> {
         ));
         // The first epoch is always kept: from then on an interruption costs little.
         if state.history.len() == 1 {
-            return self.save(state);
+            return self.save(&state.to_bytes());
         }
         Control::Continue
     }

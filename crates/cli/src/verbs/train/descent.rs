@@ -1,0 +1,126 @@
+//! Training by steps: SGD and Adam.
+
+use std::time::Instant;
+
+use polariscope_diff::Number;
+use polariscope_report::{Axis, pretty};
+use polariscope_train::{Config, Optimiser, Outcome, Row, State, Trainer, csv};
+use serde::{Deserialize, Serialize};
+
+use super::STATE;
+use super::problem::Problem;
+use super::report::{Curves, Point};
+use super::scores::Scores;
+use super::watch::{Watch, Work};
+use crate::args::Common;
+use crate::error::CliError;
+use crate::estimate::afford;
+use crate::output::{self, counted};
+use crate::progress::duration;
+use crate::run::{self, Request, RunDirectory, Shown};
+
+/// The `[result]` of `run.toml`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trained {
+    epochs: u64,
+    steps: u64,
+    /// As the last process measured it.
+    seconds_an_epoch: f64,
+    #[serde(flatten)]
+    scores: Scores,
+}
+
+impl Shown for Trained {
+    fn text(&self, directory: &str) -> String {
+        format!(
+            "{}\n{}, {}; history.csv, weights.safetensors and report.html in {directory}\n",
+            self.scores.table().to_text(output::WIDTH),
+            counted(self.epochs, "epoch"),
+            counted(self.steps, "step"),
+        )
+    }
+}
+
+/// Trains to the end and writes everything.
+pub fn run<T: Number>(
+    problem: &Problem,
+    config: &Config,
+    mut directory: RunDirectory,
+    request: &Request,
+    common: &Common,
+) -> Result<(), CliError> {
+    let (graph, samples) = (&problem.graph, problem.train());
+    let moments = match config.optimiser {
+        Optimiser::Sgd { .. } => 1,
+        Optimiser::Adam { .. } => 2,
+    };
+    let bytes = problem.memory::<T>(2 + moments, config.batch_size.on(samples.len()));
+    afford(bytes, "choose a smaller --batch-size or network")?;
+    let state = match directory.restore(STATE)? {
+        Some(bytes) => State::<T>::from_bytes(graph, config, &bytes)?,
+        None => State::new(graph, config, 0),
+    };
+    let first = state.step;
+    let total = config.total_steps(samples.len());
+    let mut trainer = Trainer::new(graph, config, samples, problem.test(), state)?;
+    let work = Work {
+        first,
+        total,
+        words: format!(
+            "{} on {}",
+            counted(total, "step"),
+            counted(samples.len() as u64, "sample")
+        ),
+        bytes,
+    };
+    let started = Instant::now();
+    let mut watch = Watch::new(&mut directory, work, common);
+    let outcome = trainer.run(&mut watch)?;
+    watch.finish()?;
+    if outcome == Outcome::Stopped {
+        return Err(CliError::Failed("training stopped before its end".into()));
+    }
+    let state = trainer.into_state();
+    let here = (state.step - first).max(1) as f64 / config.steps_an_epoch(samples.len()) as f64;
+    let points: Vec<Point> = state.history.iter().map(Point::from).collect();
+    let Some(last) = points.last() else {
+        return Err(CliError::Failed("training left no history".into()));
+    };
+    let trained = Trained {
+        epochs: last.x as u64,
+        steps: state.step,
+        seconds_an_epoch: started.elapsed().as_secs_f64() / here,
+        scores: Scores::new(problem, last),
+    };
+    directory.write("history.csv", csv(&state.history).as_bytes())?;
+    directory.write("weights.safetensors", &state.weights.to_bytes(graph))?;
+    let answer = format!(
+        "After {} ({}) it {}; its training loss is {}. One run, {} an epoch.",
+        counted(trained.epochs, "epoch"),
+        counted(trained.steps, "step"),
+        trained.scores.judgement(),
+        pretty(trained.scores.train_loss),
+        duration(trained.seconds_an_epoch)
+    );
+    let curves = Curves {
+        x: Axis::linear("epoch"),
+        loss: config.loss.to_string(),
+        caption: "Training numbers are means over the epoch as the run met its batches, before each update; \
+                  test numbers are of the weights at the end of the epoch. One run.",
+        points,
+    };
+    directory.write_page(&curves.page(problem, answer, request))?;
+    run::finish(directory, &trained, common)
+}
+
+impl From<&Row> for Point {
+    fn from(row: &Row) -> Self {
+        Self {
+            x: row.epoch as f64,
+            train_loss: row.train_loss,
+            train_accuracy: row.train_accuracy,
+            test_loss: row.test_loss,
+            test_accuracy: row.test_accuracy,
+        }
+    }
+}

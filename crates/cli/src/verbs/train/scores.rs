@@ -1,0 +1,88 @@
+//! How well a network does at the end.
+
+use polariscope_report::{Align, Table, pretty};
+use serde::{Deserialize, Serialize};
+
+use super::problem::Problem;
+use super::report::Point;
+use crate::output::counted;
+
+/// Losses and accuracies of both sets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Scores {
+    parameters: usize,
+    train_samples: usize,
+    test_samples: usize,
+    pub train_loss: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train_accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_loss: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_accuracy: Option<f64>,
+}
+
+impl Scores {
+    /// Of the last row of a history.
+    pub fn new(problem: &Problem, last: &Point) -> Self {
+        Self {
+            parameters: problem.graph.parameter_count(),
+            train_samples: problem.data.train.len(),
+            test_samples: problem.data.test.len(),
+            train_loss: last.train_loss,
+            train_accuracy: last.train_accuracy,
+            test_loss: last.test_loss,
+            test_accuracy: last.test_accuracy,
+        }
+    }
+
+    /// `puts 98.50 % of 10,000 test samples into their class`.
+    pub fn judgement(&self) -> String {
+        match (self.test_accuracy, self.train_accuracy) {
+            (Some(test), _) => format!(
+                "puts {} % of {} into their class",
+                percent(test),
+                counted(self.test_samples as u64, "test sample")
+            ),
+            (None, Some(train)) => format!(
+                "puts {} % of its {} into their class",
+                percent(train),
+                counted(self.train_samples as u64, "training sample")
+            ),
+            (None, None) => match self.test_loss {
+                Some(loss) => format!("has a test loss of {}", pretty(loss)),
+                None => format!("has a training loss of {}", pretty(self.train_loss)),
+            },
+        }
+    }
+
+    /// A row a set.
+    pub fn table(&self) -> Table {
+        use Align::{Left, Right};
+        let columns = [
+            ("set", Left),
+            ("samples", Right),
+            ("loss", Right),
+            ("accuracy, %", Right),
+        ];
+        let mut table = Table::new(columns);
+        let train = (
+            self.train_samples,
+            Some(self.train_loss),
+            self.train_accuracy,
+        );
+        let test = (self.test_samples, self.test_loss, self.test_accuracy);
+        for (name, (samples, loss, accuracy)) in [("train", train), ("test", test)] {
+            if samples > 0 {
+                let accuracy = accuracy.map(percent);
+                table.push([name.into(), samples.into(), loss.into(), accuracy.into()]);
+            }
+        }
+        table
+    }
+}
+
+/// A fraction as a percentage to two decimals, so that columns of them align.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.2}", 100.0 * fraction)
+}

@@ -283,29 +283,26 @@ impl<T: Number> Network<T> {
         weights: &Weights<T>,
         v: Option<&Weights<T>>,
         x: &[T],
-        u: Option<&[T]>,
     ) -> Result<Vec<T>, NetworkError> {
         let n = self.samples(x)?;
         self.check(weights)?;
         v.map_or(Ok(()), |v| self.check(v))?;
-        let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
+        let sample = self.graph.input().len();
         let row = match query {
             Query::InputGradient(_) | Query::InputGradientTangent(_) => sample,
-            _ => outputs,
+            _ => self.graph.output().len(),
         };
         let task = samples_a_task(&self.graph);
         let mut result = vec![T::ZERO; n * row];
         let parts = result
             .par_chunks_mut(task * row)
-            .zip(x.par_chunks(task * sample))
-            .enumerate();
-        parts.for_each(|(i, (out, x))| {
-            let batch = x.len() / sample;
-            let u = u.map(|u| &u[i * task * outputs..][..batch * outputs]);
-            let leaves = self.leaves(weights, v, x, u);
-            self.plan(query, batch).run(&leaves, |program, workspace| {
-                out.copy_from_slice(program.output(0, &leaves, workspace));
-            });
+            .zip(x.par_chunks(task * sample));
+        parts.for_each(|(out, x)| {
+            let leaves = self.leaves(weights, v, x, None);
+            self.plan(query, x.len() / sample)
+                .run(&leaves, |program, workspace| {
+                    out.copy_from_slice(program.output(0, &leaves, workspace));
+                });
         });
         Ok(result)
     }

@@ -50,7 +50,11 @@ impl<T: Number> Session<T> {
     /// Runs the program on its inputs; those that no output needs may be empty.
     pub fn run(&mut self, leaves: &[&[T]]) {
         for (i, (&want, leaf)) in self.program.leaves.iter().zip(leaves).enumerate() {
-            assert!(want == 0 || want == leaf.len(), "input {i} has {} numbers instead of {want}", leaf.len());
+            assert!(
+                want == 0 || want == leaf.len(),
+                "input {i} has {} numbers instead of {want}",
+                leaf.len()
+            );
         }
         match &mut self.memory {
             Memory::Cpu(workspace) => workspace.run(&self.program, leaves),
@@ -73,9 +77,11 @@ impl<T: Number> Session<T> {
 
 impl Program {
     /// Runs once on the CPU and returns the outputs.
-    pub fn evaluate<T: Number>(self, leaves: &[&[T]]) -> Vec<Vec<T>> {
-        let mut session = Session::new(Arc::new(self), Device::Cpu);
+    pub fn evaluate<T: Number>(&self, leaves: &[&[T]]) -> Vec<Vec<T>> {
+        let mut session = Session::new(Arc::new(self.clone()), Device::Cpu);
         session.run(leaves);
-        (0..session.outputs()).map(|i| session.output(i).to_vec()).collect()
+        (0..session.outputs())
+            .map(|i| session.output(i).to_vec())
+            .collect()
     }
 }

@@ -1,10 +1,11 @@
 //! Tensor programs closed under differentiation, and the devices that run them.
 //!
 //! A [`Trace`] holds expressions; [`vjp`] and [`jvp`] add their derivatives as expressions of the
-//! same kind, to any order; a [`Program`] is the plan for some outputs; [`cpu`] runs it.
+//! same kind, to any order; a [`Program`] is the plan for some outputs; a [`Session`] runs it on a [`Device`].
 #![deny(unsafe_code)]
 
 pub mod cpu;
+mod device;
 mod function;
 mod jvp;
 pub mod program;
@@ -12,7 +13,8 @@ mod real;
 mod trace;
 mod vjp;
 
-pub use cpu::{Number, Workspace};
+pub use cpu::Number;
+pub use device::{Device, Session};
 pub use function::{Bits, Function};
 pub use jvp::jvp;
 pub use program::Program;

@@ -123,8 +123,8 @@ pub struct Program {
     pub buffers: Vec<usize>,
     /// Length of each input, 0 for inputs that no output needs.
     pub leaves: Vec<usize>,
-    /// Where each output is, and its length.
-    pub outputs: Vec<(Value, usize)>,
+    /// Buffer and length of each output.
+    pub outputs: Vec<(usize, usize)>,
 }
 
 fn elementwise(op: &Op) -> bool {
@@ -188,7 +188,7 @@ impl<'a> Planner<'a> {
             let root = self.root(y);
             self.last_use[root.0] = usize::MAX;
         }
-        let (assigned, buffers) = self.assign(&owners);
+        let (assigned, mut buffers) = self.assign(&owners);
         let place = |v: Value| match v {
             Value::Buffer(b) => Value::Buffer(assigned[b]),
             leaf => leaf,
@@ -197,15 +197,26 @@ impl<'a> Planner<'a> {
             step.out = assigned[step.out];
             step.args.iter_mut().for_each(|a| a.value = place(a.value));
         }
-        let outputs = outputs
-            .iter()
-            .filter_map(|&y| self.value[self.root(y).0].map(|v| (place(v), size(self.t.shape(y)))))
-            .collect();
+        let mut placed = Vec::with_capacity(outputs.len());
+        for &y in outputs {
+            let length = size(self.t.shape(y));
+            let buffer = match self.value[self.root(y).0].map(place) {
+                Some(Value::Buffer(b)) => b,
+                // An input asked for as an output is copied.
+                other => {
+                    let value = other.unwrap_or(Value::Leaf(usize::MAX));
+                    buffers.push(length);
+                    self.steps.push(copy(value, length, buffers.len() - 1));
+                    buffers.len() - 1
+                }
+            };
+            placed.push((buffer, length));
+        }
         Program {
             steps: self.steps,
             buffers,
             leaves,
-            outputs,
+            outputs: placed,
         }
     }
 
@@ -282,6 +293,28 @@ impl<'a> Planner<'a> {
             }
         }
         (assigned, buffers)
+    }
+}
+
+/// A step that copies a value.
+fn copy(value: Value, length: usize, out: usize) -> Step {
+    let instructions = vec![Instruction {
+        op: Elementwise::Load(0),
+        to: None,
+    }];
+    let kernel = Kernel::Fused(Fused {
+        instructions,
+        access: vec![Access::Full],
+        registers: 0,
+    });
+    Step {
+        kernel,
+        args: vec![Argument {
+            value,
+            shape: vec![length],
+        }],
+        out,
+        shape: vec![length],
     }
 }
 

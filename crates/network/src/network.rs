@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use polariscope_diff::{Id, Number, Program, Workspace, jvp, vjp};
+use polariscope_diff::{Device, Id, Number, Program, Session, jvp, vjp};
 use polariscope_graph::{Graph, Role};
 use rayon::prelude::*;
 
@@ -39,27 +39,28 @@ enum Query {
     Curvature,
 }
 
-/// A plan, its inputs beyond x and the weights, and idle workspaces.
+/// A plan and its idle sessions.
 struct Plan<T> {
-    program: Program,
-    idle: Mutex<Vec<Workspace<T>>>,
+    program: Arc<Program>,
+    device: Device,
+    idle: Mutex<Vec<Session<T>>>,
 }
 
 impl<T: Number> Plan<T> {
-    /// Runs once in a workspace of the pool; `read` sees the program and the workspace that holds its outputs.
-    fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&Program, &Workspace<T>) -> R) -> R {
+    /// Runs once in a session of the pool; `read` sees its outputs.
+    fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&Session<T>) -> R) -> R {
         let idle = self
             .idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        let mut workspace = idle.unwrap_or_else(|| Workspace::new(&self.program));
-        self.program.run(leaves, &mut workspace);
-        let result = read(&self.program, &workspace);
+        let mut session = idle.unwrap_or_else(|| Session::new(self.program.clone(), self.device));
+        session.run(leaves);
+        let result = read(&session);
         self.idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(workspace);
+            .push(session);
         result
     }
 }
@@ -81,14 +82,21 @@ type Plans<T> = HashMap<(Query, usize), Arc<Plan<T>>>;
 /// ```
 pub struct Network<T> {
     graph: Graph,
+    device: Device,
     plans: Mutex<Plans<T>>,
 }
 
 impl<T: Number> Network<T> {
-    /// A network without weights.
+    /// A network on the CPU.
     pub fn new(graph: Graph) -> Self {
+        Network::on(graph, Device::Cpu)
+    }
+
+    /// A network on a device.
+    pub fn on(graph: Graph, device: Device) -> Self {
         Network {
             graph,
+            device,
             plans: Mutex::default(),
         }
     }
@@ -246,9 +254,10 @@ impl<T: Number> Network<T> {
     fn plan(&self, query: Query, batch: usize) -> Arc<Plan<T>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
-            let program = compile(&self.graph, query, batch);
+            let program = Arc::new(compile(&self.graph, query, batch));
             Arc::new(Plan {
                 program,
+                device: self.device,
                 idle: Mutex::default(),
             })
         };
@@ -300,9 +309,7 @@ impl<T: Number> Network<T> {
         parts.for_each(|(out, x)| {
             let leaves = self.leaves(weights, v, x, None);
             self.plan(query, x.len() / sample)
-                .run(&leaves, |program, workspace| {
-                    out.copy_from_slice(program.output(0, &leaves, workspace));
-                });
+                .run(&leaves, |session| out.copy_from_slice(session.output(0)));
         });
         Ok(result)
     }
@@ -335,12 +342,9 @@ impl<T: Number> Network<T> {
             .map(|(x, u)| {
                 let leaves = self.leaves(weights, v, x, Some(u));
                 let count = self.trainable().count();
-                self.plan(query, x.len() / sample)
-                    .run(&leaves, |program, workspace| {
-                        (0..count)
-                            .map(|i| program.output(i, &leaves, workspace).to_vec())
-                            .collect()
-                    })
+                self.plan(query, x.len() / sample).run(&leaves, |session| {
+                    (0..count).map(|i| session.output(i).to_vec()).collect()
+                })
             })
             .collect();
         let mut total = Weights::zeros(&self.graph);

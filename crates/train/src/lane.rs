@@ -1,6 +1,8 @@
-//! Chunks of a batch, one after the other in one workspace.
+//! Chunks of a batch, one after the other in one session.
 
-use polariscope_diff::{Number, Program, Workspace};
+use std::sync::Arc;
+
+use polariscope_diff::{Number, Program, Session};
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 
@@ -13,7 +15,7 @@ pub(crate) const GRADIENT: usize = 2;
 
 /// The plan of a chunk.
 pub(crate) struct Compiled {
-    pub program: Program,
+    pub program: Arc<Program>,
     /// Numbers a sample and rate of each dropout mask.
     pub masks: Vec<(usize, f64)>,
 }
@@ -29,7 +31,7 @@ pub(crate) struct Chunk {
 pub(crate) struct Lane<T> {
     pub chunks: Vec<Chunk>,
     /// One for each plan that the chunks use.
-    pub workspaces: Vec<Option<Workspace<T>>>,
+    pub sessions: Vec<Option<Session<T>>>,
     pub masks: Vec<Vec<T>>,
     pub loss: f64,
     pub f: Vec<T>,
@@ -56,12 +58,10 @@ impl<T: Number> Lane<T> {
         for c in 0..self.chunks.len() {
             self.run_chunk(c, shared);
             let plan = self.chunks[c].plan;
-            let Some(workspace) = &self.workspaces[plan] else {
+            let Some(session) = &self.sessions[plan] else {
                 continue;
             };
-            let program = &shared.plans[plan].program;
-            // No output is an input: `compile` refuses such plans.
-            let output = |i| program.output(i, &[], workspace);
+            let output = |i| session.output(i);
             self.loss += output(LOSS)[0].to_f64();
             self.f.extend_from_slice(output(OUTPUT));
             for (i, sum) in self.sum.iter_mut().enumerate() {
@@ -106,23 +106,22 @@ impl<T: Number> Lane<T> {
         if shared.origin == Origin::Initial {
             leaves.push(&batch.origin[rows(shared.outputs)]);
         }
-        if let Some(workspace) = &mut self.workspaces[plan] {
-            compiled.program.run(&leaves, workspace);
+        if let Some(session) = &mut self.sessions[plan] {
+            session.run(&leaves);
         }
     }
 
     /// Output `i` of the last chunk of a plan.
-    pub fn output<'a>(&'a self, plans: &[Compiled], plan: usize, i: usize) -> &'a [T] {
-        let workspace = self.workspaces[plan].as_ref();
-        workspace.map_or(&[], |workspace| {
-            plans[plan].program.output(i, &[], workspace)
-        })
+    pub fn output(&self, plan: usize, i: usize) -> &[T] {
+        self.sessions[plan]
+            .as_ref()
+            .map_or(&[], |session| session.output(i))
     }
 
     /// The lane's gradient in trainable parameter `i`.
-    pub fn gradient<'a>(&'a self, plans: &[Compiled], i: usize) -> &'a [T] {
+    pub fn gradient(&self, i: usize) -> &[T] {
         match self.chunks.as_slice() {
-            [chunk] => self.output(plans, chunk.plan, GRADIENT + i),
+            [chunk] => self.output(chunk.plan, GRADIENT + i),
             _ => &self.sum[i],
         }
     }

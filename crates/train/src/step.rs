@@ -5,8 +5,9 @@
 //! A lane adds the gradients of its chunks in their order, then the lanes' are added in theirs: shapes decide,
 //! not threads. With batch-norm, or when the batch is little work, there is one chunk.
 
-use polariscope_diff::program::Value;
-use polariscope_diff::{Id, Number, Program, Workspace, vjp};
+use std::sync::Arc;
+
+use polariscope_diff::{Device, Id, Number, Program, Session, vjp};
 use polariscope_graph::{Graph, Node, Op, Role};
 use polariscope_network::{Lowered, Mode, Weights, lower, multiplications, samples_a_task};
 use rayon::prelude::*;
@@ -99,12 +100,12 @@ impl<T: Number> BatchGradient<T> {
         for lane in 0..lanes {
             let range = lane * starts.len() / lanes..(lane + 1) * starts.len() / lanes;
             let chunks: Vec<Chunk> = starts[range].iter().map(|&first| chunk(first)).collect();
-            let workspace = |(i, plan): (usize, &Compiled)| {
+            let session = |(i, plan): (usize, &Compiled)| {
                 let used = chunks.iter().any(|c| c.plan == i);
-                used.then(|| Workspace::new(&plan.program))
+                used.then(|| Session::new(plan.program.clone(), Device::Cpu))
             };
             self.lanes.push(Lane {
-                workspaces: self.plans.iter().enumerate().map(workspace).collect(),
+                sessions: self.plans.iter().enumerate().map(session).collect(),
                 masks: vec![Vec::new(); self.mask_names.len()],
                 loss: 0.0,
                 f: Vec::new(),
@@ -140,15 +141,12 @@ impl<T: Number> BatchGradient<T> {
         let value = self.objective.expression(&mut t, output, batch);
         let one = t.constant(1.0, &[1]);
         let mut wanted = vec![value, output];
-        wanted.extend(vjp(&mut t, &[(value, one)], &trainable));
+        let gradients = vjp(&mut t, &[(value, one)], &trainable);
+        let vanishes = |&g: &Id| t.constant_value(g) == Some(0.0);
+        let idle = gradients.iter().all(vanishes);
+        wanted.extend(gradients);
         wanted.extend(statistics.iter().flat_map(|s| [s.mean, s.variance]));
-        let program = Program::new(&t, &wanted);
-        // An output that is an input was not computed from the parameters.
-        let computed = program
-            .outputs
-            .iter()
-            .all(|(value, _)| matches!(value, Value::Buffer(_)));
-        if trainable.is_empty() || !computed {
+        if idle {
             return Err(TrainError::NothingToTrain {
                 network: graph.name.clone(),
             });
@@ -166,6 +164,7 @@ impl<T: Number> BatchGradient<T> {
             })
             .collect();
         let masks = masks.iter().map(mask).collect();
+        let program = Arc::new(Program::new(&t, &wanted));
         self.plans.push(Compiled { program, masks });
         Ok(())
     }
@@ -200,9 +199,9 @@ impl<T: Number> BatchGradient<T> {
 
     /// The gradients of the lanes, added in their order.
     fn add(&mut self) {
-        let (lanes, plans) = (&self.lanes, &self.plans);
+        let lanes = &self.lanes;
         self.sum.par_iter_mut().enumerate().for_each(|(i, sum)| {
-            let parts: Vec<&[T]> = lanes.iter().map(|lane| lane.gradient(plans, i)).collect();
+            let parts: Vec<&[T]> = lanes.iter().map(|lane| lane.gradient(i)).collect();
             sum.par_chunks_mut(BLOCK)
                 .enumerate()
                 .for_each(|(block, sum)| {
@@ -230,7 +229,7 @@ impl<T: Number> BatchGradient<T> {
     /// Gradient in trainable parameter `i`.
     pub fn gradient(&self, i: usize) -> &[T] {
         match self.lanes.as_slice() {
-            [lane] => lane.gradient(&self.plans, i),
+            [lane] => lane.gradient(i),
             _ => &self.sum[i],
         }
     }
@@ -246,7 +245,7 @@ impl<T: Number> BatchGradient<T> {
             let keep = T::from_f64(1.0 - layer.momentum);
             let take = T::from_f64(layer.momentum);
             for (k, buffer) in [layer.mean, layer.variance].into_iter().enumerate() {
-                let new = lane.output(&self.plans, 0, first + 2 * i + k);
+                let new = lane.output(0, first + 2 * i + k);
                 let values = weights.values[buffer].iter_mut().zip(new);
                 values.for_each(|(old, &new)| *old = keep * *old + take * new);
             }

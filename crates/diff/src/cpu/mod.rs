@@ -18,7 +18,6 @@ mod reduce;
 pub(crate) mod simd;
 mod winograd;
 
-use crate::Real;
 use crate::program::{Argument, Kernel, Program, Step, Value};
 use crate::trace::Op;
 use functions::Elementary;
@@ -50,63 +49,37 @@ pub struct Workspace<T> {
     registers: Vec<T>,
 }
 
-impl<T: Real> Workspace<T> {
+impl<T: Number> Workspace<T> {
     /// Buffers for `program`.
     pub fn new(program: &Program) -> Self {
+        let buffers = program.buffers.iter().map(|&n| vec![T::ZERO; n]).collect();
         Workspace {
-            buffers: program.buffers.iter().map(|&n| vec![T::ZERO; n]).collect(),
+            buffers,
             registers: Vec::new(),
         }
     }
-}
 
-impl Program {
-    /// Runs on this thread (large steps split over the pool). Outputs stay in the workspace: see [`Program::output`].
-    pub fn run<T: Number>(&self, leaves: &[&[T]], workspace: &mut Workspace<T>) {
-        for (i, (&want, leaf)) in self.leaves.iter().zip(leaves).enumerate() {
-            assert!(
-                want == 0 || want == leaf.len(),
-                "input {i} has {} numbers instead of {want}",
-                leaf.len()
-            );
-        }
-        for step in &self.steps {
-            let mut out = std::mem::take(&mut workspace.buffers[step.out]);
+    /// Runs `program` on this thread; large steps split over the pool.
+    pub fn run(&mut self, program: &Program, leaves: &[&[T]]) {
+        for step in &program.steps {
+            let mut out = std::mem::take(&mut self.buffers[step.out]);
             let n = step.shape.iter().product();
             let args: Vec<&[T]> = step
                 .args
                 .iter()
-                .map(|a| fetch(a, leaves, &workspace.buffers))
+                .map(|a| fetch(a, leaves, &self.buffers))
                 .collect();
             match &step.kernel {
-                Kernel::Fused(f) => fused::run(f, &args, &mut out[..n], &mut workspace.registers),
+                Kernel::Fused(f) => fused::run(f, &args, &mut out[..n], &mut self.registers),
                 Kernel::Op(op) => execute(op, step, &args, &mut out[..n]),
             }
-            workspace.buffers[step.out] = out;
+            self.buffers[step.out] = out;
         }
     }
 
-    /// Output number i of the last run.
-    pub fn output<'a, T: Number>(
-        &self,
-        i: usize,
-        leaves: &[&'a [T]],
-        workspace: &'a Workspace<T>,
-    ) -> &'a [T] {
-        let (value, length) = self.outputs[i];
-        match value {
-            Value::Leaf(l) => leaves[l],
-            Value::Buffer(b) => &workspace.buffers[b][..length],
-        }
-    }
-
-    /// Runs once and returns the outputs.
-    pub fn evaluate<T: Number>(&self, leaves: &[&[T]]) -> Vec<Vec<T>> {
-        let mut workspace = Workspace::new(self);
-        self.run(leaves, &mut workspace);
-        (0..self.outputs.len())
-            .map(|i| self.output(i, leaves, &workspace).to_vec())
-            .collect()
+    /// What a buffer holds.
+    pub fn buffer(&self, i: usize) -> &[T] {
+        &self.buffers[i]
     }
 }
 

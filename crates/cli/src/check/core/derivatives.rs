@@ -1,6 +1,6 @@
 //! Derivatives against differences and against each other.
 
-use polariscope_diff::{Program, Trace, Workspace, vjp};
+use polariscope_diff::{Program, Trace, vjp};
 use polariscope_graph::{Role, ZooOptions};
 use polariscope_network::{Network, Scalar, Weights};
 
@@ -125,10 +125,7 @@ pub fn cross_entropy() -> Result<f64, Fault> {
         .chunks_mut(5)
         .enumerate()
         .for_each(|(i, row)| row[i % 5] = 1.0);
-    let leaves: [&[f64]; 2] = [&logits, &target];
-    let mut workspace = Workspace::new(&program);
-    program.run(&leaves, &mut workspace);
-    let measured = program.output(0, &leaves, &workspace);
+    let measured = &program.evaluate::<f64>(&[&logits, &target])[0];
     let mut expected = Vec::with_capacity(30);
     for (row, y) in logits.chunks(5).zip(target.chunks(5)) {
         let sum: f64 = row.iter().map(|f| f.exp()).sum();

@@ -273,6 +273,11 @@ fn chunk_size(graph: &Graph, batch: usize) -> usize {
         .min(batch)
 }
 
+/// Samples of a batch whose activations are held at the same time.
+pub fn samples_at_once(graph: &Graph, batch: usize) -> usize {
+    batch.min(LANES * chunk_size(graph, batch))
+}
+
 /// Refuses a batch in which some batch-norm layer would see one number a channel.
 fn check_norms(graph: &Graph, batch: usize) -> Result<(), TrainError> {
     let alone = |n: &&Node| match n.op {

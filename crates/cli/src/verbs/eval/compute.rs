@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use polariscope_diff::{Number, Real};
+use polariscope_graph::Graph;
 use polariscope_network::{Network, Scalar, Weights, samples_a_task};
 
 use super::diagnosis;
@@ -10,7 +11,7 @@ use super::inputs::Inputs;
 use super::{Evaluation, Spread};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::{afford, announce};
+use crate::estimate::announce;
 use crate::output::counted;
 use crate::progress::Progress;
 
@@ -24,6 +25,24 @@ pub struct Question<T> {
     pub gradient: bool,
     /// Direction of its tangent.
     pub tangent: Option<Weights<T>>,
+}
+
+impl<T: Number> Question<T> {
+    /// Bytes of the arrays, the weights, and the activations of the tasks under way: once for an output,
+    /// forth and back for a gradient, both doubled by a tangent.
+    pub fn memory(&self, graph: &Graph, inputs: &Inputs<T>) -> f64 {
+        let gradient = f64::from(self.gradient);
+        let tangent = f64::from(self.tangent.is_some());
+        let rows =
+            graph.output().len() as f64 + inputs.shape.len() as f64 * (1.0 + gradient + tangent);
+        let weights: usize = graph.params.iter().map(|p| p.len()).sum();
+        let activations: usize = graph.nodes.iter().map(|n| n.shape.len()).sum();
+        let passes = 1.0 + gradient.max(tangent) + 2.0 * tangent;
+        let task = samples_a_task(graph) * activations * rayon::current_num_threads();
+        let numbers =
+            inputs.count() as f64 * rows + weights as f64 * (1.0 + tangent) + task as f64 * passes;
+        numbers * size_of::<T>() as f64
+    }
 }
 
 /// What was found, sample by sample.
@@ -48,8 +67,7 @@ impl<T: Number> Answers<T> {
         let logit = Scalar::Logit(0);
         let sample = inputs.shape.len();
         let batch = TASKS * samples_a_task(network.graph());
-        let bytes = memory(network, inputs, question);
-        afford(bytes, "evaluate fewer samples or a smaller network")?;
+        let bytes = question.memory(network.graph(), inputs);
         let mut answers = Answers {
             output: Vec::with_capacity(inputs.count() * network.graph().output().len()),
             gradient: question.gradient.then(Vec::new),
@@ -135,22 +153,4 @@ pub fn norms<T: Real>(values: &[T], width: usize) -> Vec<f64> {
         .chunks(width.max(1))
         .map(|row| square(row).sqrt())
         .collect()
-}
-
-/// Bytes of the arrays, the weights, and the activations of the tasks under way: once for an output,
-/// forth and back for a gradient, both doubled by a tangent.
-fn memory<T: Number>(network: &Network<T>, inputs: &Inputs<T>, question: &Question<T>) -> f64 {
-    let graph = network.graph();
-    let (gradient, tangent) = (
-        f64::from(question.gradient),
-        f64::from(question.tangent.is_some()),
-    );
-    let rows = graph.output().len() as f64 + inputs.shape.len() as f64 * (1.0 + gradient + tangent);
-    let weights: usize = graph.params.iter().map(|p| p.len()).sum();
-    let activations: usize = graph.nodes.iter().map(|n| n.shape.len()).sum();
-    let passes = 1.0 + gradient.max(tangent) + 2.0 * tangent;
-    let task = samples_a_task(graph) * activations * rayon::current_num_threads();
-    let numbers =
-        inputs.count() as f64 * rows + weights as f64 * (1.0 + tangent) + task as f64 * passes;
-    numbers * size_of::<T>() as f64
 }

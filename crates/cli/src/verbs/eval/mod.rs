@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{ArchitectureArgs, Common, Dtype, index};
 use crate::error::CliError;
+use crate::estimate::afford;
 use crate::output::{self, counted};
 use crate::run::{self, Opened, Request, Shown};
 use compute::{Answers, Question};
@@ -91,6 +92,12 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
     }
     configuration.insert("gradient".into(), args.gradient.into());
     let request = Request::new("eval", &graph.name, configuration, common);
+    let question = Question {
+        gradient: args.gradient,
+        tangent,
+    };
+    let bytes = question.memory(&graph, &inputs);
+    afford(bytes, "evaluate fewer samples or a smaller network")?;
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => {
@@ -99,10 +106,6 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
     };
 
     let network = Network::new(graph);
-    let question = Question {
-        gradient: args.gradient,
-        tangent,
-    };
     let answers = Answers::compute(&network, &weights, &inputs, &question, common)?;
     let outputs = network.graph().output().len();
     directory.write(

@@ -4,20 +4,17 @@ use std::time::Instant;
 
 use polariscope_diff::Number;
 use polariscope_report::{Axis, pretty};
-use polariscope_train::{Config, Optimiser, Outcome, Row, State, Trainer, csv};
+use polariscope_train::{Config, Outcome, Row, State, Trainer, csv};
 use serde::{Deserialize, Serialize};
 
-use super::STATE;
-use super::problem::Problem;
 use super::report::{Curves, Point};
 use super::scores::Scores;
 use super::watch::{Watch, Work};
-use crate::args::Common;
+use super::{Job, STATE};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::output::{self, counted};
 use crate::progress::duration;
-use crate::run::{self, Request, RunDirectory, Shown};
+use crate::run::{self, Shown};
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,20 +39,15 @@ impl Shown for Trained {
 }
 
 /// Trains to the end and writes everything.
-pub fn run<T: Number>(
-    problem: &Problem,
-    config: &Config,
-    mut directory: RunDirectory,
-    request: &Request,
-    common: &Common,
-) -> Result<(), CliError> {
+pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> {
+    let Job {
+        problem,
+        mut directory,
+        request,
+        common,
+        bytes,
+    } = job;
     let (graph, samples) = (&problem.graph, problem.train());
-    let moments = match config.optimiser {
-        Optimiser::Sgd { .. } => 1,
-        Optimiser::Adam { .. } => 2,
-    };
-    let bytes = problem.memory::<T>(2 + moments, config.batch_size.on(samples.len()));
-    afford(bytes, "choose a smaller --batch-size or network")?;
     let state = match directory.restore(STATE)? {
         Some(bytes) => State::<T>::from_bytes(graph, config, &bytes)?,
         None => State::new(graph, config, 0),

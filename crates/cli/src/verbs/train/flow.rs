@@ -6,16 +6,13 @@ use polariscope_report::{Axis, grouped, pretty};
 use polariscope_train::{Control, Flow, FlowConfig, FlowRow, FlowState, StopReason, flow_csv};
 use serde::{Deserialize, Serialize};
 
-use super::STATE;
-use super::problem::Problem;
 use super::report::{Curves, Point};
 use super::scores::Scores;
 use super::watch::{Watch, Work};
-use crate::args::Common;
+use super::{Job, STATE};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::output::{self, counted};
-use crate::run::{self, Request, RunDirectory, Shown};
+use crate::run::{self, Shown};
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,19 +50,20 @@ fn why(reason: StopReason) -> &'static str {
 }
 
 /// Flows to the end and writes everything.
-pub fn run<T: Number>(
-    problem: &Problem,
+pub(super) fn run<T: Number>(
+    job: Job,
     config: &FlowConfig,
     init_seed: u64,
-    mut directory: RunDirectory,
-    request: &Request,
-    common: &Common,
 ) -> Result<(), CliError> {
+    let Job {
+        problem,
+        mut directory,
+        request,
+        common,
+        bytes,
+    } = job;
     let graph = &problem.graph;
     let (train, test) = (problem.train(), problem.test());
-    // Weights here and there, three gradients.
-    let bytes = problem.memory::<T>(5, train.len());
-    afford(bytes, "choose fewer samples or a smaller network")?;
     let mut flow = match directory.restore(STATE)? {
         Some(bytes) => {
             let state = FlowState::<T>::from_bytes(&bytes)?;

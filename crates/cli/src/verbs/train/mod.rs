@@ -13,6 +13,7 @@ use polariscope_diff::Number;
 
 use crate::args::{ArchitectureArgs, Common, Dtype};
 use crate::error::CliError;
+use crate::estimate::afford;
 use crate::run::{self, Opened, Request, RunDirectory};
 use options::{Method, TrainingArgs};
 use problem::Problem;
@@ -44,31 +45,43 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
     configuration.insert("data_fingerprint".into(), problem.fingerprint().into());
     configuration.insert("training".into(), toml::Value::Table(method.table()?));
     let request = Request::new("train", &problem.graph.name, configuration, common);
-    match (run::open(&request, common)?, common.dtype) {
-        (Opened::Finished(path, record), _) => match method {
-            Method::Descent(_) => run::show::<descent::Trained>(&path, &record, common),
-            Method::Flow { .. } => run::show::<flow::Trained>(&path, &record, common),
-        },
-        (Opened::Work(directory), Dtype::F32) => {
-            train::<f32>(&problem, &method, directory, &request, common)
+    let bytes = method.memory(&problem, common.dtype.size());
+    afford(bytes, "choose a smaller network or fewer samples at a time")?;
+    let directory = match run::open(&request, common)? {
+        Opened::Work(directory) => directory,
+        Opened::Finished(path, record) => {
+            return match method {
+                Method::Descent(_) => run::show::<descent::Trained>(&path, &record, common),
+                Method::Flow { .. } => run::show::<flow::Trained>(&path, &record, common),
+            };
         }
-        (Opened::Work(directory), Dtype::F64) => {
-            train::<f64>(&problem, &method, directory, &request, common)
-        }
+    };
+    let job = Job {
+        problem: &problem,
+        directory,
+        request: &request,
+        common,
+        bytes,
+    };
+    match common.dtype {
+        Dtype::F32 => train::<f32>(job, &method),
+        Dtype::F64 => train::<f64>(job, &method),
     }
 }
 
-fn train<T: Number>(
-    problem: &Problem,
-    method: &Method,
+/// A run that was granted.
+struct Job<'a> {
+    problem: &'a Problem,
     directory: RunDirectory,
-    request: &Request,
-    common: &Common,
-) -> Result<(), CliError> {
+    request: &'a Request,
+    common: &'a Common,
+    /// Memory that it needs.
+    bytes: f64,
+}
+
+fn train<T: Number>(job: Job, method: &Method) -> Result<(), CliError> {
     match method {
-        Method::Descent(config) => descent::run::<T>(problem, config, directory, request, common),
-        Method::Flow { config, init_seed } => {
-            flow::run::<T>(problem, config, *init_seed, directory, request, common)
-        }
+        Method::Descent(config) => descent::run::<T>(job, config),
+        Method::Flow { config, init_seed } => flow::run::<T>(job, config, *init_seed),
     }
 }

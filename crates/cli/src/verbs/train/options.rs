@@ -5,6 +5,7 @@ use polariscope_train::{
     BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule, TrainError,
 };
 
+use super::problem::Problem;
 use crate::args::{Common, count, seed};
 use crate::error::CliError;
 
@@ -142,6 +143,21 @@ pub enum Method {
 }
 
 impl Method {
+    /// Bytes that it needs, with numbers of `size` bytes.
+    pub fn memory(&self, problem: &Problem, size: usize) -> f64 {
+        let samples = problem.data.train.len();
+        let (copies, batch) = match self {
+            // Weights, gradient, moments.
+            Method::Descent(config) => match config.optimiser {
+                Optimiser::Sgd { .. } => (3, config.batch_size.on(samples)),
+                Optimiser::Adam { .. } => (4, config.batch_size.on(samples)),
+            },
+            // Weights here and there, three gradients.
+            Method::Flow { .. } => (5, samples),
+        };
+        problem.memory(size, copies, batch)
+    }
+
     /// The `[configuration.training]` of `run.toml`.
     pub fn table(&self) -> Result<toml::Table, CliError> {
         let table = match self {

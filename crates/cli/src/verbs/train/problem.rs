@@ -2,7 +2,7 @@
 
 use polariscope_data::{self as data, Dataset, Split};
 use polariscope_graph::Graph;
-use polariscope_train::{Labels, Samples};
+use polariscope_train::{Labels, Samples, samples_at_once};
 
 use super::TrainArgs;
 use crate::error::CliError;
@@ -66,14 +66,20 @@ impl Problem {
         fingerprint(labels.chain(bits(&train.x)).chain(bits(&test.x)))
     }
 
-    /// Bytes of the data, of `copies` of the weights (gradients and moments count as such), and of a batch's
-    /// activations forth and back.
-    pub fn memory<T>(&self, copies: usize, batch: usize) -> f64 {
-        let weights: usize = self.graph.params.iter().map(|p| p.len()).sum();
-        let activations: usize = self.graph.nodes.iter().map(|n| n.shape.len()).sum();
-        let numbers = copies as f64 * weights as f64 + 2.0 * activations as f64 * batch as f64;
+    /// Bytes, with numbers of `size` bytes, of the data, of `copies` of the weights (gradients and moments count as such), of a batch, and of
+    /// its activations forth and back.
+    pub fn memory(&self, size: usize, copies: usize, batch: usize) -> f64 {
+        let graph = &self.graph;
+        let weights: usize = graph.params.iter().map(|p| p.len()).sum();
+        let activations: usize = graph.nodes.iter().map(|n| n.shape.len()).sum();
+        let numbers = [
+            (copies, weights),
+            (batch, graph.input().len()),
+            (2 * samples_at_once(graph, batch), activations),
+        ];
+        let numbers: f64 = numbers.iter().map(|&(a, b)| a as f64 * b as f64).sum();
         let data = 4 * (self.data.train.x.len() + self.data.test.x.len());
-        data as f64 + numbers * size_of::<T>() as f64
+        data as f64 + numbers * size as f64
     }
 }
 

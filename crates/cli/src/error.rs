@@ -26,6 +26,14 @@ impl CliError {
             CliError::Failed(_) => 1,
         }
     }
+
+    /// The same, with what it is about in front.
+    pub fn about(self, what: &str) -> Self {
+        match self {
+            CliError::Usage(message) => CliError::Usage(format!("{what}: {message}")),
+            CliError::Failed(message) => CliError::Failed(format!("{what}: {message}")),
+        }
+    }
 }
 
 impl fmt::Display for CliError {

@@ -136,11 +136,6 @@ impl Program {
     pub fn new(t: &Trace, outputs: &[Id]) -> Self {
         Planner::new(t, outputs).plan(outputs)
     }
-
-    /// Numbers held by the workspace.
-    pub fn workspace_len(&self) -> usize {
-        self.buffers.iter().sum()
-    }
 }
 
 struct Planner<'a> {

@@ -74,7 +74,7 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
                 path.display()
             )));
         }
-        write_atomically(&path, &bytes)?;
+        write_atomically(&path, &bytes).map_err(|e| e.about("--out"))?;
     }
     let written = Written {
         file: path.display().to_string(),

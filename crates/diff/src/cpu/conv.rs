@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::Number;
 use super::gemm::{Into, Left, Packing, Right, RowMajor, Sink, Strided, gemm};
 use super::image::{self, Product};
-use super::simd::{Kernels, MAX_NR};
+use super::simd::{Kernels, MAX_MR, MAX_NR, Tile};
 use super::{channels, winograd};
 use crate::trace::{Conv, Window};
 
@@ -315,46 +315,26 @@ struct Samples<'a, T> {
 }
 
 impl<T: Number> Sink<T> for Samples<'_, T> {
-    fn tile(
-        &mut self,
-        kernels: &Kernels<T>,
-        i0: usize,
-        rows: usize,
-        j0: usize,
-        cols: usize,
-        k: usize,
-        a: Strided<T>,
-        b: &[T],
-        add: bool,
-    ) {
+    fn tile(&mut self, kernels: &Kernels<T>, (i0, j0): (usize, usize), tile: Tile<T>) {
         let (sample, p) = (j0 / self.positions, j0 % self.positions);
         let channel = self.first + i0;
-        if p + cols <= self.positions {
+        if p + tile.cols <= self.positions {
             let start = (sample * self.channels + channel) * self.positions + p;
-            kernels.tile(
-                rows,
-                cols,
-                k,
-                a,
-                b,
-                &mut self.y[start..],
-                self.positions,
-                add,
-            );
+            kernels.tile(tile, &mut self.y[start..], self.positions);
             return;
         }
-        let mut tile = [T::ZERO; super::simd::MAX_MR * MAX_NR];
-        kernels.tile(rows, cols, k, a, b, &mut tile, MAX_NR, false);
-        for (i, line) in tile.chunks_exact(MAX_NR).take(rows).enumerate() {
+        let mut whole = [T::ZERO; MAX_MR * MAX_NR];
+        kernels.tile(Tile { add: false, ..tile }, &mut whole, MAX_NR);
+        for (i, line) in whole.chunks_exact(MAX_NR).take(tile.rows).enumerate() {
             let mut done = 0;
-            while done < cols {
+            while done < tile.cols {
                 let (sample, p) = ((j0 + done) / self.positions, (j0 + done) % self.positions);
-                let run = (self.positions - p).min(cols - done);
+                let run = (self.positions - p).min(tile.cols - done);
                 let start = (sample * self.channels + channel + i) * self.positions + p;
                 let to = self.y[start..start + run]
                     .iter_mut()
                     .zip(&line[done..done + run]);
-                if add {
+                if tile.add {
                     to.for_each(|(t, &f)| *t += f);
                 } else {
                     to.for_each(|(t, &f)| *t = f);

@@ -4,7 +4,7 @@
 //! (Goto and van de Geijn 2008). What packs is a trait, so a convolution is the same product with
 //! operands that read the image ([`super::conv`]) and no im2col matrix is ever stored.
 
-use super::simd::{HasKernels, Kernels, MAX_MR, MAX_NR, vectorised};
+use super::simd::{HasKernels, Kernels, MAX_MR, MAX_NR, Tile, vectorised};
 use crate::Real;
 
 /// Longest block of the summed dimension: a panel of A (8 × 320 f32) stays in L1.
@@ -157,20 +157,8 @@ pub enum Into {
 
 /// Where tiles of the product go.
 pub trait Sink<T: Real + HasKernels> {
-    /// Stores the tile at (i0, j0): `rows` × `cols`, the product of A's panel and B's over k.
-    #[allow(clippy::too_many_arguments)] // a tile is eight numbers
-    fn tile(
-        &mut self,
-        kernels: &Kernels<T>,
-        i0: usize,
-        rows: usize,
-        j0: usize,
-        cols: usize,
-        k: usize,
-        a: Strided<T>,
-        b: &[T],
-        add: bool,
-    );
+    /// Stores a tile whose corner is at (i0, j0).
+    fn tile(&mut self, kernels: &Kernels<T>, corner: (usize, usize), tile: Tile<T>);
 }
 
 /// Row-major C.
@@ -183,28 +171,8 @@ pub struct RowMajor<'a, T> {
 
 impl<T: Real + HasKernels> Sink<T> for RowMajor<'_, T> {
     #[inline]
-    fn tile(
-        &mut self,
-        kernels: &Kernels<T>,
-        i0: usize,
-        rows: usize,
-        j0: usize,
-        cols: usize,
-        k: usize,
-        a: Strided<T>,
-        b: &[T],
-        add: bool,
-    ) {
-        kernels.tile(
-            rows,
-            cols,
-            k,
-            a,
-            b,
-            &mut self.c[i0 * self.row + j0..],
-            self.row,
-            add,
-        );
+    fn tile(&mut self, kernels: &Kernels<T>, (i0, j0): (usize, usize), tile: Tile<T>) {
+        kernels.tile(tile, &mut self.c[i0 * self.row + j0..], self.row);
     }
 }
 
@@ -217,25 +185,14 @@ pub struct ColumnMajor<'a, T> {
 }
 
 impl<T: Real + HasKernels> Sink<T> for ColumnMajor<'_, T> {
-    fn tile(
-        &mut self,
-        kernels: &Kernels<T>,
-        i0: usize,
-        rows: usize,
-        j0: usize,
-        cols: usize,
-        k: usize,
-        a: Strided<T>,
-        b: &[T],
-        add: bool,
-    ) {
-        let mut tile = [T::ZERO; MAX_MR * MAX_NR];
-        kernels.tile(rows, cols, k, a, b, &mut tile, MAX_NR, false);
-        for j in 0..cols {
-            let to = &mut self.c[(j0 + j) * self.col + i0..][..rows];
+    fn tile(&mut self, kernels: &Kernels<T>, (i0, j0): (usize, usize), tile: Tile<T>) {
+        let mut whole = [T::ZERO; MAX_MR * MAX_NR];
+        kernels.tile(Tile { add: false, ..tile }, &mut whole, MAX_NR);
+        for j in 0..tile.cols {
+            let to = &mut self.c[(j0 + j) * self.col + i0..][..tile.rows];
             for (i, t) in to.iter_mut().enumerate() {
-                let old = if add { *t } else { T::ZERO };
-                *t = old + tile[i * MAX_NR + j];
+                let old = if tile.add { *t } else { T::ZERO };
+                *t = old + whole[i * MAX_NR + j];
             }
         }
     }
@@ -295,7 +252,19 @@ pub fn gemm<T: Real + HasKernels>(
                     .enumerate()
                 {
                     let j = panel * nr;
-                    c.tile(kernels, i0, rows, j0 + j, nr.min(nc - j), kc, a, b, add);
+                    let cols = nr.min(nc - j);
+                    c.tile(
+                        kernels,
+                        (i0, j0 + j),
+                        Tile {
+                            rows,
+                            cols,
+                            k: kc,
+                            a,
+                            b,
+                            add,
+                        },
+                    );
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 mod channels;
-pub mod conv;
+mod conv;
 pub mod functions;
 mod fused;
 pub mod gemm;

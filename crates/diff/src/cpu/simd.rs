@@ -184,6 +184,23 @@ impl Steps {
     }
 }
 
+/// A product of `rows` × k and k × `cols`, at most mr × nr: A is read in place, B is packed with stride nr.
+#[derive(Clone, Copy)]
+pub struct Tile<'a, T> {
+    /// Rows of A.
+    pub rows: usize,
+    /// Columns of B.
+    pub cols: usize,
+    /// Columns of A, rows of B.
+    pub k: usize,
+    /// A.
+    pub a: Strided<'a, T>,
+    /// B.
+    pub b: &'a [T],
+    /// Whether the product is added to what is there.
+    pub add: bool,
+}
+
 /// A vector of results of the direct kernel.
 #[derive(Clone, Copy, Default)]
 pub struct Lane {
@@ -302,20 +319,17 @@ impl<T: Real> Kernels<T> {
         };
     }
 
-    /// One tile of `rows` × `cols` (at most mr × nr): C (+)= A·B.
-    /// A is read in place, B is packed with stride nr; `c` starts at the tile's corner.
+    /// C (+)= A·B for one tile; `c` starts at the tile's corner.
     #[inline]
-    pub fn tile(
-        &self,
-        rows: usize,
-        cols: usize,
-        k: usize,
-        a: Strided<T>,
-        b: &[T],
-        c: &mut [T],
-        ldc: usize,
-        add: bool,
-    ) {
+    pub fn tile(&self, tile: Tile<T>, c: &mut [T], ldc: usize) {
+        let Tile {
+            rows,
+            cols,
+            k,
+            a,
+            b,
+            add,
+        } = tile;
         assert!((1..=self.mr).contains(&rows) && (1..=self.nr).contains(&cols) && k > 0);
         assert!(a.data.len() > (rows - 1) * a.row + (k - 1) * a.col && b.len() >= k * self.nr);
         assert!(c.len() >= (rows - 1) * ldc + cols);
@@ -338,7 +352,7 @@ impl<T: Real> Kernels<T> {
             };
             return;
         }
-        let mut tile = [T::ZERO; MAX_MR * MAX_NR];
+        let mut whole = [T::ZERO; MAX_MR * MAX_NR];
         // SAFETY: as above, with c replaced by a tile of MAX_MR × MAX_NR ≥ rows × vectors·lanes.
         unsafe {
             kernel(
@@ -346,13 +360,13 @@ impl<T: Real> Kernels<T> {
                 a.data.as_ptr(),
                 strides,
                 b.as_ptr(),
-                tile.as_mut_ptr(),
+                whole.as_mut_ptr(),
                 self.nr,
                 false,
             )
         };
         for i in 0..rows {
-            let from = &tile[i * self.nr..i * self.nr + cols];
+            let from = &whole[i * self.nr..i * self.nr + cols];
             let to = &mut c[i * ldc..i * ldc + cols];
             if add {
                 to.iter_mut().zip(from).for_each(|(t, &f)| *t += f);
@@ -832,19 +846,22 @@ mod tests {
                     for add in [false, true] {
                         let before = numbers::<T>(kernels.mr * ldc, 3);
                         let mut c = before.clone();
+                        let a_in_place = Strided {
+                            data: &a,
+                            row: k,
+                            col: 1,
+                        };
                         kernels.tile(
-                            rows,
-                            cols,
-                            k,
-                            Strided {
-                                data: &a,
-                                row: k,
-                                col: 1,
+                            Tile {
+                                rows,
+                                cols,
+                                k,
+                                a: a_in_place,
+                                b: &b,
+                                add,
                             },
-                            &b,
                             &mut c,
                             ldc,
-                            add,
                         );
                         for (at, (&c, &before)) in c.iter().zip(&before).enumerate() {
                             let (i, j) = (at / ldc, at % ldc);

@@ -9,7 +9,7 @@
 use super::Number;
 use super::gemm::{Left, Packing, Strided};
 use super::image::{Layout, Product};
-use super::simd::vectorised;
+use super::simd::{Tile, vectorised};
 
 /// Entries of a transformed tile.
 const XI: usize = 16;
@@ -97,7 +97,18 @@ pub fn correlate<T: Number>(
                     col: rows,
                 };
                 let to = &mut product[xi * dm + i * nr..];
-                kernels.tile(rows, cols, c, a, b, to, nr, false);
+                kernels.tile(
+                    Tile {
+                        rows,
+                        cols,
+                        k: c,
+                        a,
+                        b,
+                        add: false,
+                    },
+                    to,
+                    nr,
+                );
             }
         }
         for run in &runs {

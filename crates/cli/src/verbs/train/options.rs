@@ -12,6 +12,10 @@ use crate::error::CliError;
 /// The learning rate of Adam where none is given; its steps have a size of their own.
 const ADAM_RATE: f64 = 1e-3;
 
+/// Too long for one line of help.
+const LOSS: &str = "cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN]\n\
+                    [default: cross-entropy, flow soft-hinge:20,1]";
+
 /// Update rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Rule {
@@ -49,13 +53,13 @@ pub struct TrainingArgs {
     /// sgd, adam or flow (gradient flow) [default: sgd]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub optimiser: Option<Rule>,
-    /// cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN] [default: cross-entropy, flow soft-hinge:20,1]
-    #[arg(long, value_name = "NAME")]
+    /// Loss of a sample
+    #[arg(long, value_name = "NAME", help = LOSS)]
     pub loss: Option<Loss>,
     /// Passes over the training set [default: 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub epochs: Option<usize>,
-    /// Updates, in place of --epochs; most accepted steps of flow [default: flow 100000]
+    /// Updates, in place of --epochs; at most so many [default: flow 100000]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "epochs", allow_negative_numbers = true)]
     pub steps: Option<usize>,
     /// Samples an update, or `full` for the whole set [default: 64]
@@ -94,7 +98,7 @@ pub struct TrainingArgs {
     /// Seed of batches, dropout and label noise [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub batch_seed: Option<u64>,
-    /// Epochs, or accepted steps of flow, a row of the history [default: 1, flow 10]
+    /// Epochs (flow: steps) a row of the history [default: 1, flow 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub row_every: Option<usize>,
     /// Of gradient flow.
@@ -106,22 +110,22 @@ pub struct TrainingArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Gradient flow (--optimiser flow)")]
 pub struct FlowArgs {
-    /// α of the predictor F = α (f − f₀), whose loss is divided by α² [default: 1]
+    /// F = α (f − f₀) is trained, its loss divided by α² [default: 1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub alpha: Option<f64>,
-    /// f₀: zero, or initial for the outputs at initialisation [default: zero]
+    /// f₀: zero, or initial for f at initialisation [default: zero]
     #[arg(long, value_name = "NAME", value_parser = origin)]
     pub origin: Option<Origin>,
-    /// Stop when y F of every sample is above this; inf for never [default: 1, mse and sse inf]
+    /// Stop when every y F is above this [default: 1, mse and sse inf]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub margin: Option<f64>,
-    /// Stop at this flow time; inf for never [default: inf]
+    /// Stop at this flow time [default: inf]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub max_time: Option<f64>,
     /// Length of the first step tried [default: 1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub first_dt: Option<f64>,
-    /// Largest change of F on a training sample in a step [default: 0.1]
+    /// Largest change of F in a step [default: 0.1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub max_output_change: Option<f64>,
     /// Largest relative change of the gradient in a step [default: 0.0001]
@@ -356,11 +360,10 @@ mod tests {
         let train = cli.find_subcommand_mut("train").unwrap();
         let help = train.render_help().to_string();
         let says = |option: &str, value: String| {
-            let found = help
-                .lines()
-                .find(|l| l.trim_start().starts_with(&format!("{option} ")));
-            let line = found.unwrap_or_else(|| panic!("{option}"));
-            assert!(line.contains(&format!("[default: {value}")), "{line}");
+            let start = help.find(&format!("{option} "));
+            let rest = &help[start.unwrap_or_else(|| panic!("{option}"))..];
+            let text = rest.split("\n      --").next().unwrap_or(rest);
+            assert!(text.contains(&format!("[default: {value}")), "{text}");
         };
         let (default, flow) = (Config::default(), FlowConfig::default());
         says(

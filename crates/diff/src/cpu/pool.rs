@@ -158,10 +158,14 @@ pub fn place<T: Elementary>(window: Window, index: &[T], g: &[T], out: &mut [T],
         .zip(index.chunks(outer))
         .zip(g.chunks(outer))
     {
-        y.fill(T::ZERO);
         if walk.is_halving() {
+            // Every pixel of whole windows is written; the rest of an odd plane is not.
+            if walk.h % 2 + walk.w % 2 > 0 {
+                y.fill(T::ZERO);
+            }
             halving::place(index, g, walk.ow, y, walk.w);
         } else {
+            y.fill(T::ZERO);
             walk.each(|o, i, tap| {
                 if index[o] == T::from_f64(tap as f64) {
                     y[i] += g[o];

@@ -59,7 +59,7 @@ pub struct TrainingArgs {
     /// Passes over the training set [default: 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub epochs: Option<usize>,
-    /// Updates, in place of --epochs; at most so many [default: flow 100000]
+    /// Updates, in place of --epochs (flow: at most) [default: flow 100000]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "epochs", allow_negative_numbers = true)]
     pub steps: Option<usize>,
     /// Samples an update, or `full` for the whole set [default: 64]

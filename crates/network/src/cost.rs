@@ -2,7 +2,7 @@
 
 use polariscope_graph::{Graph, Op, Shape};
 
-/// Multiplications of one forward pass of one sample.
+/// Products with weights in one forward pass of one sample, and those of attention; the rest is little beside them.
 pub fn multiplications(graph: &Graph) -> usize {
     let positions = |shape: Shape| match shape {
         Shape::Vector { .. } => 1,
@@ -24,7 +24,25 @@ pub fn multiplications(graph: &Graph) -> usize {
             (graph.param(in_weight).len() + graph.param(out_weight).len()) * count
                 + 2 * count * node.shape.len()
         }
-        _ => 0,
+        Op::Input
+        | Op::Bias { .. }
+        | Op::Scale { .. }
+        | Op::Dropout { .. }
+        | Op::Activation(_)
+        | Op::MaxPool(_)
+        | Op::AvgPool(_)
+        | Op::GlobalAvgPool
+        | Op::Flatten
+        | Op::Add
+        | Op::Concat
+        | Op::BatchNorm { .. }
+        | Op::LayerNorm { .. }
+        | Op::GroupNorm { .. }
+        | Op::RmsNorm { .. }
+        | Op::ToTokens
+        | Op::ClassToken { .. }
+        | Op::Position { .. }
+        | Op::TakeToken { .. } => 0,
     });
     nodes.sum()
 }

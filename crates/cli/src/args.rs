@@ -97,6 +97,16 @@ impl Common {
         Ok(())
     }
 
+    /// Refuses `--out` for a verb that only prints.
+    pub fn refuse_out(&self, verb: &str) -> Result<(), CliError> {
+        match self.out {
+            None => Ok(()),
+            Some(_) => Err(CliError::Usage(format!(
+                "--out: {verb} writes no files; redirect its output instead"
+            ))),
+        }
+    }
+
     /// What every result depends on, for `run.toml`. Threads are left out: no result depends on them.
     pub fn configuration(&self) -> toml::Table {
         let mut table = toml::Table::new();
@@ -124,13 +134,6 @@ impl std::fmt::Display for Device {
             Device::Cuda(n) => write!(f, "cuda:{n}"),
         }
     }
-}
-
-/// Which of the networks that a seed draws; shared by every verb that draws weights.
-pub fn index(text: &str) -> Result<u64, String> {
-    let most = i64::MAX as u64;
-    let index = text.parse().ok().filter(|&n| n <= most);
-    index.ok_or_else(|| format!("an index is a whole number from 0 to {most}"))
 }
 
 /// Precision of the computation.
@@ -277,11 +280,11 @@ impl ArchitectureArgs {
     }
 }
 
-/// A whole number that a TOML integer holds.
+/// A whole number that a TOML integer holds: a seed, or which of the networks that it draws.
 pub fn seed(text: &str) -> Result<u64, String> {
     let most = i64::MAX as u64;
     let seed = text.parse().ok().filter(|&n| n <= most);
-    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {most}"))
+    seed.ok_or_else(|| format!("must be a whole number from 0 to {most}"))
 }
 
 /// A whole number of at least 1.

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{directory, refused, run, succeed};
+use common::{directory, one_line, refused, succeed};
 use polariscope_data::npy::{self, Numbers};
 use polariscope_graph::{Graph, ZooOptions, load, zoo};
 use polariscope_network::{Network, Scalar, Weights};
@@ -281,10 +281,7 @@ fn an_overflow_is_diagnosed() {
         "--out",
         "run",
     ];
-    let output = run(&dir, &args);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
+    let line = one_line(&dir, &args, 1);
     for mention in [
         "sample 1",
         "layer large",

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{directory, program, refused, run, succeed};
+use common::{directory, one_line, program, refused, run, succeed};
 use polariscope_data::npy;
 use serde_json::Value;
 
@@ -247,10 +247,7 @@ fn a_stalled_flow_says_why() {
         "--optimiser",
         "flow",
     ];
-    let output = run(&dir, &args);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
+    let line = one_line(&dir, &args, 1);
     assert!(
         line.contains("stalled") && line.contains("softplus"),
         "{line}"
@@ -288,10 +285,7 @@ fn divergence_is_diagnosed() {
         "--out",
         "run",
     ];
-    let output = run(&dir, &args);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
+    let line = one_line(&dir, &args, 1);
     assert!(
         line.contains("diverged at step") && line.contains("learning rate of"),
         "{line}"
@@ -314,6 +308,10 @@ fn bad_input_is_one_line() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["--data", "linaer"], &["linaer", "linear"]),
         (&["--data", "linear?epz=1"], &["epz"]),
+        (
+            &["--data", "linear?shape=1x4000x4000"],
+            &["more than 8 GB", "train=N"],
+        ),
         (&["--data", "mnist:nowhere"], &["nowhere"]),
         (&["--data", "npy:x.npy,y.npy"], &["x.npy", "NaN"]),
         (&["--data", "npy:empty.npy,none.npy"], &["no samples"]),

@@ -80,19 +80,10 @@ impl<T: Real> Moments<T> {
             let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
             trainable.map(|p| vec![T::ZERO; p.len()]).collect()
         };
-        match optimiser {
-            Optimiser::Sgd { momentum: 0.0, .. } => Moments {
-                first: Vec::new(),
-                second: Vec::new(),
-            },
-            Optimiser::Sgd { .. } => Moments {
-                first: zeros(),
-                second: Vec::new(),
-            },
-            Optimiser::Adam { .. } => Moments {
-                first: zeros(),
-                second: zeros(),
-            },
+        let kept = optimiser.moments();
+        Moments {
+            first: if kept >= 1 { zeros() } else { Vec::new() },
+            second: if kept >= 2 { zeros() } else { Vec::new() },
         }
     }
 }
@@ -111,6 +102,15 @@ impl Optimiser {
         eps: 1e-8,
         weight_decay: 0.0,
     };
+
+    /// Numbers that it keeps for each weight.
+    pub fn moments(&self) -> usize {
+        match self {
+            Optimiser::Sgd { momentum: 0.0, .. } => 0,
+            Optimiser::Sgd { .. } => 1,
+            Optimiser::Adam { .. } => 2,
+        }
+    }
 
     /// Checks the numbers.
     pub fn check(&self) -> Result<(), TrainError> {

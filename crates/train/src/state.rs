@@ -66,17 +66,14 @@ impl<T: Real> State<T> {
         if !self.weights.values.iter().map(Vec::len).eq(all) {
             return Err(TrainError::shapes(graph));
         }
-        let wanted = Moments::<T>::new(graph, config.optimiser);
-        let trainable = || graph.params.iter().filter(|p| p.role == Role::Trainable);
-        let fits = |have: &[Vec<T>], want: &[Vec<T>]| {
-            have.len() == want.len()
-                && have
-                    .iter()
-                    .zip(trainable())
-                    .all(|(have, p)| have.len() == p.len())
+        let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
+        let sizes: Vec<usize> = trainable.map(|p| p.len()).collect();
+        let fits = |tensors: &[Vec<T>], kept: bool| {
+            let wanted = if kept { sizes.as_slice() } else { &[] };
+            tensors.iter().map(Vec::len).eq(wanted.iter().copied())
         };
-        let right =
-            fits(&self.moments.first, &wanted.first) && fits(&self.moments.second, &wanted.second);
+        let kept = config.optimiser.moments();
+        let right = fits(&self.moments.first, kept >= 1) && fits(&self.moments.second, kept >= 2);
         right
             .then_some(())
             .ok_or_else(|| TrainError::foreign(graph, "it comes from another optimiser"))

@@ -65,9 +65,8 @@ pub struct Trainer<'a, T> {
     classes: Option<Vec<u32>>,
     targets: Vec<T>,
     batch: usize,
-    gradient: BatchGradient<T>,
-    /// For the last batch of an epoch, where it is smaller.
-    last: Option<BatchGradient<T>>,
+    /// Gradients of whole batches and, where it is smaller, of the last one.
+    plans: Vec<BatchGradient<T>>,
     evaluator: Evaluator<T>,
     order: Order,
     x: Vec<T>,
@@ -116,11 +115,9 @@ impl<'a, T: Number> Trainer<'a, T> {
         };
         let targets = noisy.targets(config.loss, outputs);
         let batch = config.batch_size.on(n);
-        let plan = |size| BatchGradient::new(graph, config.loss.into(), size);
-        let last = match n % batch {
-            0 => None,
-            size => Some(plan(size)?),
-        };
+        let sizes = [batch, n % batch].into_iter().filter(|&size| size > 0);
+        let plans = sizes.map(|size| BatchGradient::new(graph, config.loss.into(), size));
+        let plans = plans.collect::<Result<_, _>>()?;
         Ok(Trainer {
             graph,
             config,
@@ -131,8 +128,7 @@ impl<'a, T: Number> Trainer<'a, T> {
             classes,
             targets,
             batch,
-            gradient: plan(batch)?,
-            last,
+            plans,
             evaluator: Evaluator::new(graph, config.loss),
             order: Order {
                 epoch: None,
@@ -184,10 +180,6 @@ impl<'a, T: Number> Trainer<'a, T> {
         let (epoch, first) = (step / an_epoch, (step % an_epoch) as usize * self.batch);
         let size = self.batch.min(n - first);
         self.gather(epoch, first..first + size);
-        let gradient = match &mut self.last {
-            Some(last) if size < self.batch => last,
-            _ => &mut self.gradient,
-        };
         let batch = Batch {
             x: &self.x,
             y: &self.y,
@@ -195,11 +187,9 @@ impl<'a, T: Number> Trainer<'a, T> {
             seed: self.config.batch_seed,
             step,
         };
-        gradient.run(&self.state.weights, batch);
-        let gradient = match &self.last {
-            Some(last) if size < self.batch => last,
-            _ => &self.gradient,
-        };
+        let plan = usize::from(size < self.batch);
+        self.plans[plan].run(&self.state.weights, batch);
+        let gradient = &self.plans[plan];
         let loss = gradient.loss();
         let total = self.total_steps();
         let rate = self.config.rate(step, total);
@@ -284,10 +274,7 @@ impl<'a, T: Number> Trainer<'a, T> {
         };
         running.samples += samples as u64;
         let Some(classes) = &self.classes else { return };
-        let gradient = match &self.last {
-            Some(last) if samples < self.batch => last,
-            _ => &self.gradient,
-        };
+        let gradient = &self.plans[usize::from(samples < self.batch)];
         let outputs = self.graph.output().len();
         let mut rows = self.order.rows[range].iter().map(|&row| classes[row]);
         for f in gradient.outputs() {

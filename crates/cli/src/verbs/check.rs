@@ -28,11 +28,7 @@ struct Verdict {
 
 /// Runs the controls, prints the table, and fails if one of them does.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
-    if common.out.is_some() {
-        return Err(CliError::Usage(
-            "--out: check writes no files; redirect its output instead".into(),
-        ));
-    }
+    common.refuse_out("check")?;
     let groups: Vec<&Group> = match &args.lens {
         None => GROUPS.iter().collect(),
         Some(name) => vec![find(name)?],

@@ -9,7 +9,7 @@ use polariscope_network::Weights;
 use polariscope_report::grouped;
 use serde::Serialize;
 
-use crate::args::{ArchitectureArgs, Common, Dtype, index};
+use crate::args::{ArchitectureArgs, Common, Dtype, seed};
 use crate::error::CliError;
 use crate::estimate::afford;
 use crate::output;
@@ -22,7 +22,7 @@ pub struct InitArgs {
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
     /// Which of the networks that the seed draws
-    #[arg(long, value_name = "I", default_value_t = 0, value_parser = index, allow_negative_numbers = true)]
+    #[arg(long, value_name = "I", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub index: u64,
 }
 

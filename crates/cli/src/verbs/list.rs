@@ -43,11 +43,7 @@ struct Data {
 
 /// Prints every name with a line about it.
 pub fn run(args: &ListArgs, common: &Common) -> Result<(), CliError> {
-    if common.out.is_some() {
-        return Err(CliError::Usage(
-            "--out: list writes no files; redirect its output instead".into(),
-        ));
-    }
+    common.refuse_out("list")?;
     match (args.kind, common.json) {
         (Kind::Architectures, true) => output::print_json(&zoo_list()),
         (Kind::Architectures, false) => {

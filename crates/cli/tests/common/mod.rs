@@ -33,9 +33,14 @@ pub fn succeed(directory: &Path, args: &[&str]) -> String {
 
 /// The one line of a run that must be refused as bad usage.
 pub fn refused(directory: &Path, args: &[&str]) -> String {
+    one_line(directory, args, 2)
+}
+
+/// The one line of a run that must fail with `status`.
+pub fn one_line(directory: &Path, args: &[&str], status: i32) -> String {
     let output = run(directory, args);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
     assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
     assert!(
         stderr.ends_with('\n') && stderr.starts_with("error: "),

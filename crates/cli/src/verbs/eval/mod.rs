@@ -16,7 +16,7 @@ use polariscope_network::Network;
 use polariscope_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{ArchitectureArgs, Common, Dtype, index};
+use crate::args::{ArchitectureArgs, Common, Dtype, seed};
 use crate::error::CliError;
 use crate::estimate::afford;
 use crate::output::{self, counted};
@@ -39,7 +39,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "FILE", help_heading = "Evaluation")]
     pub weights: Option<PathBuf>,
     /// Which of the networks that the seed draws [default: 0]
-    #[arg(long, value_name = "I", value_parser = index, conflicts_with = "weights", help_heading = "Evaluation", allow_negative_numbers = true)]
+    #[arg(long, value_name = "I", value_parser = seed, conflicts_with = "weights", help_heading = "Evaluation", allow_negative_numbers = true)]
     pub index: Option<u64>,
     /// Also the gradient of logit 0 in the input
     #[arg(long, help_heading = "Evaluation")]

@@ -152,10 +152,10 @@ impl Method {
         let samples = problem.data.train.len();
         let (copies, batch) = match self {
             // Weights, gradient, moments.
-            Method::Descent(config) => match config.optimiser {
-                Optimiser::Sgd { .. } => (3, config.batch_size.on(samples)),
-                Optimiser::Adam { .. } => (4, config.batch_size.on(samples)),
-            },
+            Method::Descent(config) => (
+                2 + config.optimiser.moments(),
+                config.batch_size.on(samples),
+            ),
             // Weights here and there, three gradients.
             Method::Flow { .. } => (5, samples),
         };

@@ -175,66 +175,115 @@ pub fn place<T: Elementary>(window: Window, index: &[T], g: &[T], out: &mut [T],
     }
 }
 
-/// The commonest window, 2×2 at stride 2 without border: pairs of rows in pairs of columns, in loops that vectorise.
+/// The commonest window, 2×2 at stride 2 without border: a stretch of outputs at a time, its four taps as vectors.
 mod halving {
     use super::super::functions::Elementary;
-    use super::super::simd::vectorised;
+    use super::super::simd::{stretches, vectorised};
 
     vectorised! {
         pub fn arg_max<T: Elementary>(x: &[T], w: usize, out: &mut [T], ow: usize) {
-            let [_, one, two, three] = taps();
             for (y, rows) in out.chunks_exact_mut(ow).zip(x.chunks_exact(2 * w)) {
-                let (upper, lower) = rows.split_at(w);
-                for ((y, a), b) in y.iter_mut().zip(upper.chunks_exact(2)).zip(lower.chunks_exact(2)) {
-                    let (mut best, mut tap) = (a[0], T::ZERO);
-                    for (v, t) in [(a[1], one), (b[0], two), (b[1], three)] {
-                        let better = v > best || v.is_nan();
-                        best = if better { v } else { best };
-                        tap = if better { t } else { tap };
-                    }
-                    *y = tap;
-                }
+                stretches!(ow, t => largest(rows, w, t, y));
             }
         }
+    }
+
+    #[inline(always)]
+    fn largest<T: Elementary, const W: usize>(rows: &[T], w: usize, at: usize, out: &mut [T]) {
+        let [mut best, b, c, d] = taps::<T, W>(rows, w, at);
+        let mut index = [T::ZERO; W];
+        for (values, tap) in [(b, 1.0), (c, 2.0), (d, 3.0)] {
+            for i in 0..W {
+                let better = values[i] > best[i] || values[i].is_nan();
+                best[i] = if better { values[i] } else { best[i] };
+                index[i] = if better { T::from_f64(tap) } else { index[i] };
+            }
+        }
+        out[at..at + W].copy_from_slice(&index);
     }
 
     vectorised! {
         pub fn pick<T: Elementary>(index: &[T], x: &[T], w: usize, out: &mut [T], ow: usize) {
-            let [_, one, two, three] = taps();
             let rows = index.chunks_exact(ow).zip(x.chunks_exact(2 * w));
             for (y, (index, rows)) in out.chunks_exact_mut(ow).zip(rows) {
-                let (upper, lower) = rows.split_at(w);
-                let pairs = upper.chunks_exact(2).zip(lower.chunks_exact(2));
-                for ((y, &t), (a, b)) in y.iter_mut().zip(index).zip(pairs) {
-                    let v = if t == one { a[1] } else { a[0] };
-                    let v = if t == two { b[0] } else { v };
-                    *y = if t == three { b[1] } else { v };
-                }
+                stretches!(ow, t => chosen(index, rows, w, t, y));
             }
         }
+    }
+
+    #[inline(always)]
+    fn chosen<T: Elementary, const W: usize>(
+        index: &[T],
+        rows: &[T],
+        w: usize,
+        at: usize,
+        out: &mut [T],
+    ) {
+        let [mut value, b, c, d] = taps::<T, W>(rows, w, at);
+        let index = &index[at..at + W];
+        for (values, tap) in [(b, 1.0), (c, 2.0), (d, 3.0)] {
+            for i in 0..W {
+                value[i] = if index[i] == T::from_f64(tap) {
+                    values[i]
+                } else {
+                    value[i]
+                };
+            }
+        }
+        out[at..at + W].copy_from_slice(&value);
+    }
+
+    /// The four taps of W neighbouring windows from window `at` on.
+    #[inline(always)]
+    fn taps<T: Elementary, const W: usize>(rows: &[T], w: usize, at: usize) -> [[T; W]; 4] {
+        let (upper, lower) = (
+            &rows[2 * at..2 * at + 2 * W],
+            &rows[w + 2 * at..w + 2 * at + 2 * W],
+        );
+        let mut taps = [[T::ZERO; W]; 4];
+        for i in 0..W {
+            taps[0][i] = upper[2 * i];
+            taps[1][i] = upper[2 * i + 1];
+            taps[2][i] = lower[2 * i];
+            taps[3][i] = lower[2 * i + 1];
+        }
+        taps
     }
 
     vectorised! {
         pub fn place<T: Elementary>(index: &[T], g: &[T], ow: usize, out: &mut [T], w: usize) {
-            let [zero, one, two, three] = taps();
             let rows = index.chunks_exact(ow).zip(g.chunks_exact(ow));
             for (rows, (index, g)) in out.chunks_exact_mut(2 * w).zip(rows) {
-                let (upper, lower) = rows.split_at_mut(w);
-                let pairs = upper.chunks_exact_mut(2).zip(lower.chunks_exact_mut(2));
-                for ((a, b), (&t, &g)) in pairs.zip(index.iter().zip(g)) {
-                    a[0] = if t == zero { g } else { T::ZERO };
-                    a[1] = if t == one { g } else { T::ZERO };
-                    b[0] = if t == two { g } else { T::ZERO };
-                    b[1] = if t == three { g } else { T::ZERO };
-                }
+                stretches!(ow, t => back(index, g, t, rows, w));
             }
         }
     }
 
-    /// The tap numbers as numbers.
     #[inline(always)]
-    fn taps<T: Elementary>() -> [T; 4] {
-        [0.0, 1.0, 2.0, 3.0].map(T::from_f64)
+    fn back<T: Elementary, const W: usize>(
+        index: &[T],
+        g: &[T],
+        at: usize,
+        rows: &mut [T],
+        w: usize,
+    ) {
+        let (index, g) = (&index[at..at + W], &g[at..at + W]);
+        let (upper, lower) = rows.split_at_mut(w);
+        for (row, first) in [(upper, 0.0), (lower, 2.0)] {
+            let row = &mut row[2 * at..2 * at + 2 * W];
+            for i in 0..W {
+                row[2 * i] = if index[i] == T::from_f64(first) {
+                    g[i]
+                } else {
+                    T::ZERO
+                };
+                row[2 * i + 1] = if index[i] == T::from_f64(first + 1.0) {
+                    g[i]
+                } else {
+                    T::ZERO
+                };
+            }
+        }
     }
 }
 

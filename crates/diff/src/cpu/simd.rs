@@ -83,6 +83,30 @@ macro_rules! vectorised {
 }
 pub(crate) use vectorised;
 
+/// Calls `$f::<_, W>($args, t)` on stretches of W = 16, 8, 4 and 1 places until `$length` are done.
+macro_rules! stretches {
+    ($length:expr, $t:ident => $f:ident($($arg:expr),*)) => {{
+        let (mut $t, length) = (0, $length);
+        while $t + 16 <= length {
+            $f::<T, 16>($($arg),*);
+            $t += 16;
+        }
+        while $t + 8 <= length {
+            $f::<T, 8>($($arg),*);
+            $t += 8;
+        }
+        while $t + 4 <= length {
+            $f::<T, 4>($($arg),*);
+            $t += 4;
+        }
+        while $t < length {
+            $f::<T, 1>($($arg),*);
+            $t += 1;
+        }
+    }};
+}
+pub(crate) use stretches;
+
 /// C[MR × nv·lanes] (+)= A·B over k steps; A at any (row, column) strides, B packed k × NR, C row-major with stride `ldc`.
 type Kernel<T> = unsafe fn(
     k: usize,

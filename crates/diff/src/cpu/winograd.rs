@@ -9,7 +9,7 @@
 use super::Number;
 use super::gemm::{Left, Packing, Strided};
 use super::image::{Layout, Product};
-use super::simd::{Tile, vectorised};
+use super::simd::{Tile, stretches, vectorised};
 
 /// Entries of a transformed tile.
 const XI: usize = 16;
@@ -212,29 +212,6 @@ fn halve<T: Number, const R: usize>(mut a: [T; R]) -> [T; R] {
         *x *= T::from_f64(0.5);
     }
     a
-}
-
-/// Calls `$f::<_, W>($args, t)` on stretches of W = 16, 8, 4 and 1 tiles until `$length` are done.
-macro_rules! stretches {
-    ($length:expr, $t:ident => $f:ident($($arg:expr),*)) => {{
-        let (mut $t, length) = (0, $length);
-        while $t + 16 <= length {
-            $f::<T, 16>($($arg),*);
-            $t += 16;
-        }
-        while $t + 8 <= length {
-            $f::<T, 8>($($arg),*);
-            $t += 8;
-        }
-        while $t + 4 <= length {
-            $f::<T, 4>($($arg),*);
-            $t += 4;
-        }
-        while $t < length {
-            $f::<T, 1>($($arg),*);
-            $t += 1;
-        }
-    }};
 }
 
 vectorised! {

@@ -57,7 +57,7 @@ impl<T: Number> Session<T> {
             );
         }
         match &mut self.memory {
-            Memory::Cpu(workspace) => workspace.run(&self.program, leaves),
+            Memory::Cpu(workspace) => T::run(workspace, &self.program, leaves),
         }
     }
 

@@ -27,6 +27,10 @@ use gemm::{ColumnMajor, Into, Packing, RowMajor, Strided, gemm};
 pub trait Number: Elementary + simd::HasKernels {
     /// This thread's scratch for packed operands.
     fn with_packing<R>(f: impl FnOnce(&mut Packing<Self>) -> R) -> R;
+
+    /// Runs a program. A method of each type rather than a generic function: the kernels are compiled here, once,
+    /// and not again in every crate that runs programs.
+    fn run(workspace: &mut Workspace<Self>, program: &Program, leaves: &[&[Self]]);
 }
 
 macro_rules! number {
@@ -35,6 +39,10 @@ macro_rules! number {
             fn with_packing<R>(f: impl FnOnce(&mut Packing<Self>) -> R) -> R {
                 thread_local!(static PACKING: RefCell<Packing<$t>> = RefCell::default());
                 PACKING.with_borrow_mut(f)
+            }
+
+            fn run(workspace: &mut Workspace<Self>, program: &Program, leaves: &[&[Self]]) {
+                run(workspace, program, leaves);
             }
         }
     };
@@ -59,27 +67,27 @@ impl<T: Number> Workspace<T> {
         }
     }
 
-    /// Runs `program` on this thread; large steps split over the pool.
-    pub fn run(&mut self, program: &Program, leaves: &[&[T]]) {
-        for step in &program.steps {
-            let mut out = std::mem::take(&mut self.buffers[step.out]);
-            let n = step.shape.iter().product();
-            let args: Vec<&[T]> = step
-                .args
-                .iter()
-                .map(|a| fetch(a, leaves, &self.buffers))
-                .collect();
-            match &step.kernel {
-                Kernel::Fused(f) => fused::run(f, &args, &mut out[..n], &mut self.registers),
-                Kernel::Op(op) => execute(op, step, &args, &mut out[..n]),
-            }
-            self.buffers[step.out] = out;
-        }
-    }
-
     /// What a buffer holds.
     pub fn buffer(&self, i: usize) -> &[T] {
         &self.buffers[i]
+    }
+}
+
+/// Runs `program` on this thread; large steps split over the pool.
+fn run<T: Number>(workspace: &mut Workspace<T>, program: &Program, leaves: &[&[T]]) {
+    for step in &program.steps {
+        let mut out = std::mem::take(&mut workspace.buffers[step.out]);
+        let n = step.shape.iter().product();
+        let args = step
+            .args
+            .iter()
+            .map(|a| fetch(a, leaves, &workspace.buffers));
+        let args: Vec<&[T]> = args.collect();
+        match &step.kernel {
+            Kernel::Fused(f) => fused::run(f, &args, &mut out[..n], &mut workspace.registers),
+            Kernel::Op(op) => execute(op, step, &args, &mut out[..n]),
+        }
+        workspace.buffers[step.out] = out;
     }
 }
 

@@ -39,7 +39,7 @@ impl Window {
     }
 }
 
-/// A convolution's loop nest: y[n,o,p] = Σ x[n,c,s·p+d·t−pad] w[o,c,t] within each channel group.
+/// A convolution's loop nest: `y[n,o,p] = Σ x[n,c,s·p+d·t−pad] w[o,c,t]` within each channel group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// Kernel, stride, dilation, padding.

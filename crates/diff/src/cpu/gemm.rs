@@ -2,7 +2,7 @@
 //!
 //! Blocks of B (kc × nc) and panels of A (kc × MR) are packed, then multiplied tile by tile
 //! (Goto and van de Geijn 2008). What packs is a trait, so a convolution is the same product with
-//! operands that read the image ([`super::conv`]) and no im2col matrix is ever stored.
+//! operands that read the image (`conv.rs`) and no im2col matrix is ever stored.
 
 use super::simd::{HasKernels, Kernels, MAX_MR, MAX_NR, Tile, vectorised};
 use crate::Real;

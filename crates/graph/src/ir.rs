@@ -341,10 +341,14 @@ impl Graph {
         self.nodes[self.nodes.len() - 1].shape
     }
 
+    /// Indices of the trainable parameters in [`Graph::params`].
+    pub fn trainable(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.params.len()).filter(|&i| self.params[i].role == Role::Trainable)
+    }
+
     /// Number of trainable numbers.
     pub fn parameter_count(&self) -> usize {
-        let trainable = self.params.iter().filter(|p| p.role == Role::Trainable);
-        trainable.map(Param::len).sum()
+        self.trainable().map(|i| self.params[i].len()).sum()
     }
 
     /// The parameter behind an id.

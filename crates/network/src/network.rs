@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use polariscope_diff::{Device, Id, Number, Program, Session, jvp, vjp};
-use polariscope_graph::{Graph, Role};
+use polariscope_graph::Graph;
 use rayon::prelude::*;
 
 use crate::cost::samples_a_task;
@@ -205,18 +205,13 @@ impl<T: Number> Network<T> {
         self.samples(x)?;
         let row = |x: &[T]| {
             let gradient = self.parameter_vjp(weights, x, &u)?;
-            let trainable = self.trainable().map(|i| gradient.values[i].as_slice());
+            let trainable = self
+                .graph
+                .trainable()
+                .map(|i| gradient.values[i].as_slice());
             Ok(trainable.collect::<Vec<_>>().concat())
         };
         x.par_chunks(self.graph.input().len()).map(row).collect()
-    }
-
-    /// Indices of the trainable parameters.
-    fn trainable(&self) -> impl Iterator<Item = usize> + '_ {
-        let params = self.graph.params.iter().enumerate();
-        params
-            .filter(|(_, p)| p.role == Role::Trainable)
-            .map(|(i, _)| i)
     }
 
     fn check_scalar(&self, scalar: Scalar) -> Result<(), NetworkError> {
@@ -273,7 +268,8 @@ impl<T: Number> Network<T> {
         u: Option<&'a [T]>,
     ) -> Vec<&'a [T]> {
         let tangent = v.map(|v| {
-            self.trainable()
+            self.graph
+                .trainable()
                 .map(|i| v.values[i].as_slice())
                 .collect::<Vec<_>>()
         });
@@ -341,7 +337,7 @@ impl<T: Number> Network<T> {
             .zip(u.par_chunks(task * outputs))
             .map(|(x, u)| {
                 let leaves = self.leaves(weights, v, x, Some(u));
-                let count = self.trainable().count();
+                let count = self.graph.trainable().count();
                 self.plan(query, x.len() / sample).run(&leaves, |session| {
                     (0..count).map(|i| session.output(i).to_vec()).collect()
                 })
@@ -349,7 +345,7 @@ impl<T: Number> Network<T> {
             .collect();
         let mut total = Weights::zeros(&self.graph);
         for part in parts {
-            for (i, values) in self.trainable().zip(part) {
+            for (i, values) in self.graph.trainable().zip(part) {
                 total.values[i]
                     .iter_mut()
                     .zip(values)
@@ -370,12 +366,7 @@ fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
         ..
     } = lower(graph, batch, Mode::Evaluate);
     let outputs = graph.output().len();
-    let trainable: Vec<Id> = params
-        .iter()
-        .zip(&graph.params)
-        .filter(|(_, p)| p.role == Role::Trainable)
-        .map(|(&id, _)| id)
-        .collect();
+    let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
     let tangents = |t: &mut polariscope_diff::Trace| -> Vec<(Id, Id)> {
         let pairs = trainable.iter().map(|&p| {
             let shape = t.shape(p).to_vec();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use polariscope_diff::{Device, Id, Number, Program, Session, jvp, vjp};
-use polariscope_graph::{Graph, Role};
+use polariscope_graph::Graph;
 use polariscope_network::{Lowered, Mode, Weights, lower, samples_a_task};
 use rayon::prelude::*;
 
@@ -85,9 +85,7 @@ impl<T: Number> LossHessian<T> {
                 });
             }
         }
-        let trainable: Vec<usize> = (0..self.graph.params.len())
-            .filter(|&i| self.graph.params[i].role == Role::Trainable)
-            .collect();
+        let trainable: Vec<usize> = self.graph.trainable().collect();
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
         let chunks: Vec<(&[T], &[T])> = self
             .x
@@ -146,11 +144,7 @@ fn compile(graph: &Graph, loss: Loss, n: usize, samples: usize) -> Program {
         output,
         ..
     } = lower(graph, n, Mode::Evaluate);
-    let trainable = params
-        .iter()
-        .zip(&graph.params)
-        .filter(|(_, p)| p.role == Role::Trainable);
-    let trainable: Vec<Id> = trainable.map(|(&id, _)| id).collect();
+    let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
     let y = t.leaf(&[n, graph.output().len()]);
     let value = loss.expression(&mut t, output, y, samples);
     let mut direction = Vec::with_capacity(trainable.len());

@@ -9,13 +9,6 @@ use crate::{Config, Moments, Row, TrainError};
 
 const KIND: &[u8; 8] = b"PLRTRAIN";
 
-/// Indices of the trainable parameters.
-pub(crate) fn trainable(graph: &Graph) -> Vec<usize> {
-    let params = graph.params.iter().enumerate();
-    let trainable = params.filter(|(_, p)| p.role == Role::Trainable);
-    trainable.map(|(i, _)| i).collect()
-}
-
 /// Sums over the batches since the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Running {

@@ -132,12 +132,7 @@ impl<T: Number> BatchGradient<T> {
             masks,
             ..
         } = lower(graph, samples, Mode::Train);
-        let trainable: Vec<Id> = params
-            .iter()
-            .zip(&graph.params)
-            .filter(|(_, p)| p.role == Role::Trainable)
-            .map(|(&id, _)| id)
-            .collect();
+        let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
         let value = self.objective.expression(&mut t, output, batch);
         let one = t.constant(1.0, &[1]);
         let mut wanted = vec![value, output];

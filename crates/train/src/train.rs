@@ -7,7 +7,6 @@ use rayon::prelude::*;
 
 use crate::optimiser::{clip_factor, square_sum};
 use crate::samples::{correct, widen};
-use crate::state::trainable;
 use crate::{
     Batch, BatchGradient, Config, Diverged, Evaluator, Labels, Loss, Row, Running, Samples, State,
     TrainError, label_noise,
@@ -124,7 +123,7 @@ impl<'a, T: Number> Trainer<'a, T> {
             train,
             test,
             state,
-            trainable: trainable(graph),
+            trainable: graph.trainable().collect(),
             classes,
             targets,
             batch,

@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::optimiser::square_sum;
 use crate::samples::{correct, widen};
-use crate::state::trainable;
 use crate::step::has_batch_norm;
 use crate::{
     Batch, BatchGradient, Control, Evaluator, Labels, Objective, Origin, Samples, TrainError,
@@ -158,7 +157,7 @@ impl<'a, T: Number> Flow<'a, T> {
                 wanted: "measure its outputs from origin zero",
             });
         }
-        let trainable = trainable(graph);
+        let trainable: Vec<usize> = graph.trainable().collect();
         let zeros = trainable
             .iter()
             .map(|&i| vec![T::ZERO; graph.params[i].len()]);

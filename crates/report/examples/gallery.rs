@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use polariscope_report::{
-    Align, Axis, BarChart, Bars, ColourMap, Estimate, HeatMap, Mark, Page, Plot, Section, Series,
-    Table,
+    Align, Axis, BarChart, Bars, ColourMap, HeatMap, Mark, Page, Plot, Section, Series, Table,
 };
+use polariscope_stats::Estimate;
 
 fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "gallery".into()));

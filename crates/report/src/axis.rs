@@ -1,6 +1,8 @@
 //! Axes: scales, ranges, ticks at round numbers, and the frame they form.
 
-use crate::number::{superscript, trim_zeros};
+use polariscope_stats::superscript;
+
+use crate::number::trim_zeros;
 use crate::svg::{Anchor, Canvas, Ink, LABEL, TICK, text_width};
 
 /// How values map to positions.

@@ -1,4 +1,4 @@
-//! What a lens shows: estimates, tables, figures and one self-contained HTML page.
+//! What a lens shows: tables, figures and one self-contained HTML page.
 //!
 //! Everything here turns numbers into text (SVG, HTML, CSV, aligned columns); nothing here touches
 //! the disk. A [`Page`] hands out its files and the run directory writes them.
@@ -6,7 +6,6 @@
 
 mod axis;
 mod bars;
-mod estimate;
 mod heatmap;
 mod number;
 mod page;
@@ -18,7 +17,6 @@ mod table;
 
 pub use axis::{Axis, Scale};
 pub use bars::{BarChart, Bars};
-pub use estimate::Estimate;
 pub use heatmap::HeatMap;
 pub use number::{grouped, pretty};
 pub use page::{Page, Section};

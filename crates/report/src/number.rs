@@ -58,19 +58,6 @@ pub(crate) fn trim_zeros(decimal: &str) -> &str {
     }
 }
 
-/// −7 → `⁻⁷`.
-pub(crate) fn superscript(n: i32) -> String {
-    let raise = |c| match c {
-        '-' => '⁻',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        // '0' and '4'..='9' follow each other from U+2070.
-        digit => char::from_u32(0x2070 + digit as u32 - '0' as u32).unwrap_or(digit),
-    };
-    n.to_string().chars().map(raise).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,10 +93,5 @@ mod tests {
         for x in [0.1, 1.0 / 3.0, 1e-300, 6.02e23, -0.0, 123_456.789] {
             assert_eq!(exact(x).parse::<f64>().unwrap().to_bits(), f64::to_bits(x));
         }
-    }
-
-    #[test]
-    fn raised() {
-        assert_eq!(superscript(-1_234_567_890), "⁻¹²³⁴⁵⁶⁷⁸⁹⁰");
     }
 }

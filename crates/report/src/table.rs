@@ -1,8 +1,8 @@
 //! One table, three faces: aligned text for a terminal, HTML for a page, CSV for programs.
 
-use crate::Estimate;
 use crate::number::{exact, grouped, pretty};
 use crate::svg::escape;
+use polariscope_stats::Estimate;
 
 /// Which side a column keeps straight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

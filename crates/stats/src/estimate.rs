@@ -7,12 +7,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::number::superscript;
-
 /// A sampled quantity with its standard error.
 ///
 /// ```
-/// use polariscope_report::Estimate;
+/// use polariscope_stats::Estimate;
 /// let e = Estimate { value: 0.15312, standard_error: 0.0041, samples: 20 };
 /// assert_eq!(e.to_string(), "0.153 ± 0.004 (n = 20)");
 /// ```
@@ -43,7 +41,7 @@ impl Estimate {
     }
 
     /// `0.153 ± 0.004`: the error to one digit (two when it starts with 1), the value to the same place.
-    pub(crate) fn pair(&self) -> String {
+    pub fn pair(&self) -> String {
         let (value, error) = (self.value, self.standard_error);
         if !value.is_finite() || !error.is_finite() || error <= 0.0 {
             return format!("{value} ± {error}");
@@ -75,6 +73,19 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (n = {})", self.pair(), self.samples)
     }
+}
+
+/// −7 → `⁻⁷`.
+pub fn superscript(n: i32) -> String {
+    let raise = |c| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        // '0' and '4'..='9' follow each other from U+2070.
+        digit => char::from_u32(0x2070 + digit as u32 - '0' as u32).unwrap_or(digit),
+    };
+    n.to_string().chars().map(raise).collect()
 }
 
 #[cfg(test)]
@@ -109,6 +120,11 @@ mod tests {
         assert_eq!(shown(2.5e8, 3e6), "(2.50 ± 0.03)·10⁸ (n = 9)");
         assert_eq!(shown(0.5, 0.0), "0.5 ± 0 (n = 9)");
         assert_eq!(shown(f64::NAN, 0.1), "NaN ± 0.1 (n = 9)");
+    }
+
+    #[test]
+    fn raised() {
+        assert_eq!(superscript(-1_234_567_890), "⁻¹²³⁴⁵⁶⁷⁸⁹⁰");
     }
 
     #[test]

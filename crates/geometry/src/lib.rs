@@ -1,0 +1,2 @@
+//! The geometry lens.
+#![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Our side of `bench/core`. Reads one command a line:
+//! Our side of `bench/core` and `bench/geometry`. Reads one command a line:
 //!
 //! - `prepare NAME DIR` sets a task up and writes its weights and inputs to DIR;
 //! - `check NAME FILE` runs it once from the start and writes the result as raw f32;

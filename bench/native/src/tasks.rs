@@ -1,7 +1,10 @@
 //! What is timed.
 
+use polariscope_geometry::{
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard, State,
+};
 use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
-use polariscope_network::{Network, Scalar, Weights};
+use polariscope_network::{Dipole, Network, Scalar, Weights};
 use polariscope_train::{Batch, BatchGradient, Loss, Moments, Optimiser};
 
 use crate::Failure;
@@ -14,6 +17,8 @@ pub enum Task {
         weights: Weights<f32>,
         x: Vec<f32>,
     },
+    /// A wave of networks of a sampled geometry.
+    Sample(Box<Sample>),
     /// A training step in place.
     Step(Box<Step>),
     /// Fresh weights.
@@ -22,6 +27,67 @@ pub enum Task {
         weights: Weights<f32>,
         index: u64,
     },
+}
+
+/// A sampled geometry, and the gradients of its first network at points that the peer knows.
+pub struct Sample {
+    graph: Graph,
+    sampler: Sampler<f32>,
+    state: State,
+    gradient: Gradient,
+    x: Vec<f32>,
+}
+
+impl Sample {
+    fn new(graph: Graph, gradient: Gradient, x: Vec<f32>) -> Result<Self, Failure> {
+        let (probe, probes, centring) = match gradient {
+            Gradient::Autodiff => (Probe::Gauss { sigma: 1.0 }, 128, Centring::None),
+            Gradient::Dipole { .. } => {
+                let (source, x) = ("one point".to_owned(), x.clone().into());
+                (Probe::Points { source, x }, 1, Centring::Mean)
+            }
+        };
+        let config = SampleConfig {
+            seed: 0,
+            method: Method::Sample,
+            gradient,
+            probe,
+            probes,
+            output: Output::Logit(0),
+            readouts: Readouts::Own,
+            centring,
+        };
+        // A large network takes long: an eighth of a wave will do.
+        let count = if graph.parameter_count() > 1_000_000 {
+            8
+        } else {
+            1
+        };
+        let shard = Shard { index: 0, count };
+        let sampler = Sampler::new(&graph, config, Vec::new(), Limit::Networks(1 << 30), shard)?;
+        let state = sampler.start();
+        Ok(Sample {
+            graph,
+            sampler,
+            state,
+            gradient,
+            x,
+        })
+    }
+
+    fn check(&self) -> Result<Vec<f32>, Failure> {
+        let weights = Weights::draw(&self.graph, 0, 0);
+        Ok(match self.gradient {
+            Gradient::Autodiff => Network::new(self.graph.clone()).input_gradient(
+                &weights,
+                &self.x,
+                Scalar::Logit(0),
+            )?,
+            Gradient::Dipole { h } => {
+                Dipole::new(&self.graph, h, Scalar::Logit(0))?.gradient(&weights, &self.x)?
+            }
+        })
+    }
 }
 
 /// A training step: gradient and update.
@@ -86,6 +152,10 @@ impl Task {
         let (graph, batch) = match name {
             "lenet-grad" => (named("lenet", "1x32x32", 1)?, 128),
             "lenet-step" => (named("lenet", "3x32x32", 10)?, 128),
+            "nad-lenet" => (named("lenet", "1x32x32", 1)?, 1),
+            "nad-resnet18" => (named("resnet18", "1x32x32", 1)?, 1),
+            "grad-lenet" => (named("lenet", "1x32x32", 1)?, 128),
+            "grad-resnet18" => (named("resnet18", "1x32x32", 1)?, 128),
             "resnet18-grad" => (named("resnet18", "3x32x32", 10)?, 16),
             "mlp-grad" => (mlp([3072, 512, 512, 1])?, 256),
             "tiny-step" => (mlp([10, 30, 30, 1])?, 100),
@@ -133,6 +203,13 @@ impl Task {
                     t: 0,
                 }))
             }
+            "nad-lenet" | "nad-resnet18" => {
+                let dipole = Gradient::Dipole { h: 100.0 };
+                Task::Sample(Box::new(Sample::new(graph, dipole, x)?))
+            }
+            "grad-lenet" | "grad-resnet18" => {
+                Task::Sample(Box::new(Sample::new(graph, Gradient::Autodiff, x)?))
+            }
             _ => Task::Gradient {
                 network: Network::new(graph),
                 weights,
@@ -151,6 +228,7 @@ impl Task {
             } => {
                 network.input_gradient(weights, x, Scalar::Logit(0))?;
             }
+            Task::Sample(sample) => sample.sampler.advance(&mut sample.state)?,
             Task::Step(step) => step.run(),
             Task::Init {
                 graph,
@@ -172,6 +250,7 @@ impl Task {
                 weights,
                 x,
             } => network.input_gradient(weights, x, Scalar::Logit(0))?,
+            Task::Sample(sample) => sample.check()?,
             Task::Step(step) => {
                 step.weights = step.initial.clone();
                 (0..3).for_each(|_| step.run());

@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use polariscope_graph::{
-    Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, zoo,
+    Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
+    zoo,
 };
 
 use crate::error::CliError;
+use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
+use crate::verbs::compare::CompareArgs;
 use crate::verbs::eval::EvalArgs;
+use crate::verbs::evolution::EvolutionArgs;
+use crate::verbs::geometry::GeometryArgs;
 use crate::verbs::init::InitArgs;
 use crate::verbs::list::ListArgs;
+use crate::verbs::merge::MergeArgs;
+use crate::verbs::plan::PlanArgs;
 use crate::verbs::train::TrainArgs;
 
 /// Shows the inductive bias of a neural architecture.
@@ -38,6 +45,18 @@ pub enum Verb {
     Init(InitArgs),
     /// Evaluate a network: outputs, input gradients, tangents of these along a weight direction
     Eval(EvalArgs),
+    /// Find what an architecture sees: average geometry, its directions, report
+    Geometry(Box<GeometryArgs>),
+    /// Put the geometries of several architectures side by side
+    Compare(Box<CompareArgs>),
+    /// Tell whether an architecture suits a data set: verdict, scores of the samples, directions to drop
+    Align(Box<AlignArgs>),
+    /// Find how the geometry begins to move when training on a data set starts
+    Evolution(Box<EvolutionArgs>),
+    /// Say how many networks and seconds a wanted precision of the geometry costs
+    Plan(Box<PlanArgs>),
+    /// Add the shards of a sampled geometry
+    Merge(MergeArgs),
     /// Train a network: learning curves, weights, report
     Train(Box<TrainArgs>),
     /// Compare the core with closed forms on this machine
@@ -165,11 +184,19 @@ impl Dtype {
 
 /// An architecture and what its name leaves open; shared by every verb that takes one.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Architecture options")]
 pub struct ArchitectureArgs {
     /// Zoo name (see `polariscope list`) or architecture file
-    #[arg(value_name = "ARCH", help_heading = None::<&str>)]
+    #[arg(value_name = "ARCH")]
     pub architecture: String,
+    /// What the name leaves open.
+    #[command(flatten)]
+    pub options: ArchitectureOptions,
+}
+
+/// What the name of an architecture leaves open.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Architecture options")]
+pub struct ArchitectureOptions {
     /// Shape of one input, or one number for vectors [default: 3x32x32]
     #[arg(long, value_name = "CxHxW")]
     pub input: Option<Shape>,
@@ -202,8 +229,16 @@ pub struct ArchitectureArgs {
     pub kernel: Option<usize>,
 }
 
-impl ArchitectureArgs {
-    fn options(&self) -> ZooOptions {
+impl ArchitectureOptions {
+    /// These options for a given architecture.
+    pub fn of(&self, architecture: &str) -> ArchitectureArgs {
+        ArchitectureArgs {
+            architecture: architecture.to_string(),
+            options: self.clone(),
+        }
+    }
+
+    fn zoo(&self) -> ZooOptions {
         ZooOptions {
             input: self.input,
             outputs: self.outputs,
@@ -215,20 +250,22 @@ impl ArchitectureArgs {
             kernel: self.kernel,
         }
     }
+}
 
+impl ArchitectureArgs {
     /// Builds the graph.
     pub fn graph(&self) -> Result<Graph, CliError> {
-        let mut options = self.options();
+        let mut options = self.options.zoo();
         let graph = load(&self.architecture, &options)?;
-        if self.w_std.is_none() && self.b_std.is_none() {
+        if self.options.w_std.is_none() && self.options.b_std.is_none() {
             return Ok(graph);
         }
         // The scales refine a parametrisation that may be the network's own default or its file's.
         let mut parametrisation = graph.parametrisation;
         match &mut parametrisation {
             Parametrisation::Ntk { w_std, b_std } | Parametrisation::MeanField { w_std, b_std } => {
-                *w_std = self.w_std.unwrap_or(*w_std);
-                *b_std = self.b_std.unwrap_or(*b_std);
+                *w_std = self.options.w_std.unwrap_or(*w_std);
+                *b_std = self.options.b_std.unwrap_or(*b_std);
             }
             other => {
                 return Err(CliError::Usage(format!(
@@ -243,7 +280,7 @@ impl ArchitectureArgs {
 
     /// Whether the architecture is a file, which fixes the number of outputs, and not a name of the zoo.
     pub fn is_file(&self) -> bool {
-        let known = zoo(&self.architecture, &self.options());
+        let known = zoo(&self.architecture, &self.options.zoo());
         matches!(known, Err(GraphError::UnknownArchitecture { .. }))
     }
 
@@ -256,10 +293,10 @@ impl ArchitectureArgs {
         set("input", graph.input().to_string());
         set("output", graph.output().to_string());
         set("parametrisation", graph.parametrisation.to_string());
-        if let Some(activation) = self.activation {
+        if let Some(activation) = self.options.activation {
             set("activation", activation.to_string());
         }
-        if let Some(bias) = self.bias {
+        if let Some(bias) = self.options.bias {
             set("bias", bias.to_string());
         }
         if self.is_file() {
@@ -268,15 +305,50 @@ impl ArchitectureArgs {
             set("architecture_text", text);
         }
         for (key, size) in [
-            ("depth", self.depth),
-            ("width", self.width),
-            ("kernel", self.kernel),
+            ("depth", self.options.depth),
+            ("width", self.options.width),
+            ("kernel", self.options.kernel),
         ] {
             if let Some(size) = size {
                 table.insert(key.to_string(), toml::Value::Integer(size as i64));
             }
         }
         Ok(table)
+    }
+}
+
+impl ArchitectureArgs {
+    /// The graph that [`ArchitectureArgs::configuration`] described.
+    pub fn restore(configuration: &toml::Table) -> Result<Graph, CliError> {
+        let text = |key: &str| configuration.get(key).and_then(toml::Value::as_str);
+        let size = |key: &str| {
+            let size = configuration.get(key).and_then(toml::Value::as_integer);
+            size.and_then(|n| usize::try_from(n).ok())
+        };
+        let name = text("architecture").unwrap_or_default();
+        let options = ZooOptions {
+            input: text("input").and_then(|t| t.parse().ok()),
+            outputs: text("output").and_then(|t| t.parse().ok()),
+            activation: text("activation").and_then(|t| t.parse().ok()),
+            parametrisation: text("parametrisation").and_then(|t| t.parse().ok()),
+            bias: text("bias")
+                .and_then(|t| t.parse().ok())
+                .unwrap_or_default(),
+            depth: size("depth"),
+            width: size("width"),
+            kernel: size("kernel"),
+        };
+        match text("architecture_text") {
+            None => Ok(zoo(name, &options)?),
+            Some(file) => {
+                // A file fixes its outputs.
+                let options = ZooOptions {
+                    outputs: None,
+                    ..options
+                };
+                Ok(parse_file(file, name, &options)?)
+            }
+        }
     }
 }
 

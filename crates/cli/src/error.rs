@@ -5,6 +5,7 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
+use polariscope_geometry::GeometryError;
 use polariscope_graph::GraphError;
 use polariscope_network::{NetworkError, WeightsError};
 use polariscope_train::TrainError;
@@ -84,6 +85,20 @@ impl From<TrainError> for CliError {
             TrainError::Diverged(_)
             | TrainError::Stalled { .. }
             | TrainError::Checkpoint { .. } => CliError::Failed(e.to_string()),
+            _ => CliError::Usage(e.to_string()),
+        }
+    }
+}
+
+impl From<GeometryError> for CliError {
+    fn from(e: GeometryError) -> Self {
+        match e {
+            GeometryError::Train(e) => e.into(),
+            GeometryError::Eigen(_)
+            | GeometryError::Decomposition { .. }
+            | GeometryError::NotFinite { .. }
+            | GeometryError::Range
+            | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }
     }

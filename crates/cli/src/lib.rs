@@ -9,12 +9,15 @@
 
 pub mod args;
 pub mod check;
+pub mod checkpoint;
 pub mod error;
 pub mod estimate;
 pub mod output;
 pub mod progress;
 pub mod run;
+pub mod samples;
 pub mod verbs;
+pub mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,6 +55,12 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Verb::Show(args) => verbs::show::run(args, &cli.common),
         Verb::Init(args) => verbs::init::run(args, &cli.common),
         Verb::Eval(args) => verbs::eval::run(args, &cli.common),
+        Verb::Geometry(args) => verbs::geometry::run(args, &cli.common),
+        Verb::Compare(args) => verbs::compare::run(args, &cli.common),
+        Verb::Align(args) => verbs::align::run(args, &cli.common),
+        Verb::Evolution(args) => verbs::evolution::run(args, &cli.common),
+        Verb::Plan(args) => verbs::plan::run(args, &cli.common),
+        Verb::Merge(args) => verbs::merge::run(args, &cli.common),
         Verb::Train(args) => verbs::train::run(args, &cli.common),
         Verb::Check(args) => verbs::check::run(args, &cli.common),
     }

@@ -1,2 +1,33 @@
-//! The geometry lens.
+//! The geometry lens: what an architecture sees before it has learnt anything.
+//!
+//! For a scalar output f of a random network and a probing law P over inputs,
+//!
+//! ```text
+//! G = E_{x~P} E_θ [ ∇ₓf ∇ₓfᵀ ]            (average geometry)
+//! ```
+//!
+//! Its eigenvectors, largest eigenvalue first, are the neural anisotropy directions (NADs): what lies along the
+//! first ones is learnt easily, what lies along the last ones is never seen.
 #![forbid(unsafe_code)]
+
+mod align;
+mod closed;
+mod error;
+mod evolution;
+mod matrix;
+mod question;
+mod sample;
+mod spectrum;
+pub mod theory;
+
+pub use align::{Alignment, Match, Verdict, align};
+pub use closed::{exact, mean_field};
+pub use error::GeometryError;
+pub use evolution::{Evolution, EvolutionConfig, FiniteStep, evolution, finite_steps};
+pub use matrix::Kron;
+pub use question::{Gradient, Method, Output, Probe};
+pub use sample::{
+    Centring, Config as SampleConfig, Float, GROUPS, Limit, MOST, Readouts, Sampled, Sampler,
+    Shard, State, Top, TopSampler, best_readouts,
+};
+pub use spectrum::{Generalised, Spectrum, Summary, corr, flip, generalised, overlap};

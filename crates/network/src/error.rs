@@ -38,4 +38,18 @@ pub enum NetworkError {
         /// Outputs of the network.
         outputs: usize,
     },
+    /// A base point that is not one sample.
+    #[error("the base point has {length} numbers; one {shape} sample has {}", shape.len())]
+    Point {
+        /// Numbers given.
+        length: usize,
+        /// Shape of a sample.
+        shape: Shape,
+    },
+    /// A step with which no difference can be taken.
+    #[error("the step of a difference is {h}: give a finite number that is not 0, such as 100")]
+    Step {
+        /// Given.
+        h: f64,
+    },
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cost;
+mod dipole;
 mod error;
 mod lower;
 mod network;
@@ -9,6 +10,7 @@ mod weights;
 mod weights_io;
 
 pub use cost::{multiplications, samples_a_task};
+pub use dipole::Dipole;
 pub use error::NetworkError;
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};

@@ -153,7 +153,7 @@ impl Lowering<'_> {
                 window,
                 groups,
             } => {
-                let (x, window) = self.window(x, window);
+                let (x, window) = self.window(x, window, node.shape);
                 let w = self.kernel(weight);
                 let y = self.t.conv(x, w, Conv { window, groups });
                 self.t.scale(y, scale)
@@ -163,7 +163,7 @@ impl Lowering<'_> {
                 scale,
                 window,
             } => {
-                let (x, window) = self.window(x, window);
+                let (x, window) = self.window(x, window, node.shape);
                 let y = self.local(x, weight, window, &shape);
                 self.t.scale(y, scale)
             }
@@ -191,11 +191,11 @@ impl Lowering<'_> {
                 None => x,
             },
             Op::MaxPool(window) => {
-                let (x, window) = self.window(x, window);
+                let (x, window) = self.window(x, window, node.shape);
                 self.t.max_pool(x, window)
             }
             Op::AvgPool(window) => {
-                let (x, window) = self.window(x, window);
+                let (x, window) = self.window(x, window, node.shape);
                 let taps = window.kernel[0] * window.kernel[1];
                 let y = self.t.sum_pool(x, window);
                 self.t.scale(y, 1.0 / taps as f64)
@@ -394,12 +394,12 @@ impl Lowering<'_> {
     }
 
     /// Padding in numbers; a circular border is made before the window slides.
-    fn window(&mut self, x: Id, window: graph::Window) -> (Id, Window) {
+    fn window(&mut self, x: Id, window: graph::Window, shape: Shape) -> (Id, Window) {
         let s = self.t.shape(x).to_vec();
         let amounts = [0, 1].map(|axis| {
             let extent = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
-            // A signal has one row and its kernel one tap there: nothing to pad.
-            if s[2 + axis] == 1 && extent == 1 {
+            // A signal has no rows of its own: nothing to pad.
+            if axis == 0 && matches!(shape, Shape::Signal { .. }) {
                 (0, 0)
             } else {
                 window

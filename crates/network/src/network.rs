@@ -29,6 +29,8 @@ enum Query {
     Output,
     InputGradient(Scalar),
     InputGradientTangent(Scalar),
+    /// Jᵀu in the input, sample by sample.
+    InputVjp,
     /// Jᵀu in the parameters, summed over samples.
     ParameterVjp,
     /// J v in the parameters.
@@ -108,7 +110,7 @@ impl<T: Number> Network<T> {
 
     /// f(x) for N samples: N × outputs.
     pub fn output(&self, weights: &Weights<T>, x: &[T]) -> Result<Vec<T>, NetworkError> {
-        self.by_sample(Query::Output, weights, None, x)
+        self.by_sample(Query::Output, weights, None, x, None)
     }
 
     /// ∇ₓ of a scalar of each sample: N × sample.
@@ -119,7 +121,7 @@ impl<T: Number> Network<T> {
         scalar: Scalar,
     ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
-        self.by_sample(Query::InputGradient(scalar), weights, None, x)
+        self.by_sample(Query::InputGradient(scalar), weights, None, x, None)
     }
 
     /// d/dε ∇ₓ f at weights + εv: a tangent in the parameters of the input gradient. Buffers are constants.
@@ -131,7 +133,24 @@ impl<T: Number> Network<T> {
         scalar: Scalar,
     ) -> Result<Vec<T>, NetworkError> {
         self.check_scalar(scalar)?;
-        self.by_sample(Query::InputGradientTangent(scalar), weights, Some(v), x)
+        self.by_sample(
+            Query::InputGradientTangent(scalar),
+            weights,
+            Some(v),
+            x,
+            None,
+        )
+    }
+
+    /// Jᵀ u in the input: Σ over outputs of u ∇ₓf for each sample, N × sample, with u N × outputs.
+    pub fn input_vjp(
+        &self,
+        weights: &Weights<T>,
+        x: &[T],
+        u: &[T],
+    ) -> Result<Vec<T>, NetworkError> {
+        self.check_cotangent(self.samples(x)?, u)?;
+        self.by_sample(Query::InputVjp, weights, None, x, Some(u))
     }
 
     /// J v: the change of the outputs along v in the parameters, N × outputs.
@@ -141,7 +160,7 @@ impl<T: Number> Network<T> {
         v: &Weights<T>,
         x: &[T],
     ) -> Result<Vec<T>, NetworkError> {
-        self.by_sample(Query::ParameterJvp, weights, Some(v), x)
+        self.by_sample(Query::ParameterJvp, weights, Some(v), x, None)
     }
 
     /// Jᵀ u: Σ over samples and outputs of u ∇_θ f, with u N × outputs. Buffers get zero.
@@ -222,6 +241,18 @@ impl<T: Number> Network<T> {
         }
     }
 
+    fn check_cotangent(&self, samples: usize, u: &[T]) -> Result<(), NetworkError> {
+        let outputs = self.graph.output().len();
+        if u.len() == samples * outputs {
+            return Ok(());
+        }
+        Err(NetworkError::Cotangent {
+            length: u.len(),
+            samples,
+            outputs,
+        })
+    }
+
     /// Number of samples in x.
     fn samples(&self, x: &[T]) -> Result<usize, NetworkError> {
         let sample = self.graph.input().len();
@@ -288,23 +319,27 @@ impl<T: Number> Network<T> {
         weights: &Weights<T>,
         v: Option<&Weights<T>>,
         x: &[T],
+        u: Option<&[T]>,
     ) -> Result<Vec<T>, NetworkError> {
         let n = self.samples(x)?;
         self.check(weights)?;
         v.map_or(Ok(()), |v| self.check(v))?;
-        let sample = self.graph.input().len();
+        let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
         let row = match query {
-            Query::InputGradient(_) | Query::InputGradientTangent(_) => sample,
-            _ => self.graph.output().len(),
+            Query::InputGradient(_) | Query::InputGradientTangent(_) | Query::InputVjp => sample,
+            _ => outputs,
         };
         let task = samples_a_task(&self.graph);
         let mut result = vec![T::ZERO; n * row];
         let parts = result
             .par_chunks_mut(task * row)
-            .zip(x.par_chunks(task * sample));
-        parts.for_each(|(out, x)| {
-            let leaves = self.leaves(weights, v, x, None);
-            self.plan(query, x.len() / sample)
+            .zip(x.par_chunks(task * sample))
+            .enumerate();
+        parts.for_each(|(i, (out, x))| {
+            let samples = x.len() / sample;
+            let u = u.map(|u| &u[i * task * outputs..][..samples * outputs]);
+            let leaves = self.leaves(weights, v, x, u);
+            self.plan(query, samples)
                 .run(&leaves, |session| out.copy_from_slice(session.output(0)));
         });
         Ok(result)
@@ -323,13 +358,7 @@ impl<T: Number> Network<T> {
         self.check(weights)?;
         v.map_or(Ok(()), |v| self.check(v))?;
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
-        if u.len() != n * outputs {
-            return Err(NetworkError::Cotangent {
-                length: u.len(),
-                samples: n,
-                outputs,
-            });
-        }
+        self.check_cotangent(n, u)?;
         // At most 8 parts are alive together: each is as large as the weights.
         let task = samples_a_task(&self.graph).max(n.div_ceil(8));
         let parts: Vec<Vec<Vec<T>>> = x
@@ -389,6 +418,10 @@ fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
             let v = tangents(&mut t);
             let g = gradient(&mut t, scalar);
             jvp(&mut t, &[g], &v)
+        }
+        Query::InputVjp => {
+            let u = t.leaf(&[batch, outputs]);
+            vjp(&mut t, &[(output, u)], &[x])
         }
         Query::ParameterJvp => {
             let v = tangents(&mut t);

@@ -508,6 +508,44 @@ fn f32_follows_f64() {
     }
 }
 
+/// Jᵀu in the input is the sum of the outputs' gradients weighted by u, sample by sample, over several tasks.
+#[test]
+fn input_products_are_sums_of_gradients() {
+    for text in [CONV, TASKS] {
+        let Case {
+            network, w, x, u, ..
+        } = &Case::<f64>::new(text, 19);
+        let found = network.input_vjp(w, x, u).unwrap();
+        let mut want = vec![0.0; x.len()];
+        let sample = x.len() / 19;
+        for k in 0..3 {
+            let g = network.input_gradient(w, x, Scalar::Logit(k)).unwrap();
+            for (i, (want, g)) in want.iter_mut().zip(g).enumerate() {
+                *want += u[i / sample * 3 + k] * g;
+            }
+        }
+        close("input_vjp", &found, &want, 1e-12);
+    }
+}
+
+/// An image of one row is padded above and below like any other.
+#[test]
+fn images_of_one_row_are_padded() {
+    let text = r#"
+        input = [1, 1, 3]
+        layers = [
+          { op = "conv", channels = 2, kernel = [1, 2], padding = 1 },
+          { op = "global-avg-pool" },
+        ]"#;
+    let graph = parse_file(text, "net", &ZooOptions::default()).unwrap();
+    let mut w = Weights::<f64>::zeros(&graph);
+    // Both kernels add their two taps, the biases are 1 and 2.
+    w.values = vec![vec![1.0; 4], vec![1.0, 2.0]];
+    let f = Network::new(graph).output(&w, &[1.0, 2.0, 3.0]).unwrap();
+    // 3 × 4 positions, the middle row sees 1, 3, 5, 3.
+    assert_eq!(f, [2.0, 3.0]);
+}
+
 #[test]
 fn what_does_not_fit_is_an_error() {
     let case = Case::<f64>::new(RESIDUAL, 2);
@@ -526,6 +564,7 @@ fn what_does_not_fit_is_an_error() {
             ("wxs", n.input_gradient(w, x, s).err()),
             ("wvxs", n.input_gradient_tangent(w, v, x, s).err()),
             ("wvx", n.parameter_jvp(w, v, x).err()),
+            ("wxu", n.input_vjp(w, x, u).err()),
             ("wxu", n.parameter_vjp(w, x, u).err()),
             ("wxu", n.ntk_product(w, x, u).err()),
             ("wvxu", n.gauss_newton_product(w, v, x, u).err()),
@@ -533,7 +572,7 @@ fn what_does_not_fit_is_an_error() {
             ("wxs", n.sample_gradients(w, x, s).err()),
         ]
     };
-    let check = |answers: [(&str, Option<NetworkError>); 9], key: char, right: &str| {
+    let check = |answers: [(&str, Option<NetworkError>); 10], key: char, right: &str| {
         for (i, (takes, error)) in answers.into_iter().enumerate() {
             match error {
                 Some(error) => {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use polariscope_report::{
-    Align, Axis, BarChart, Bars, ColourMap, HeatMap, Mark, Page, Plot, Section, Series, Table,
+    Align, Axis, BarChart, Bars, ColourMap, Extent, Field, Gallery, HeatMap, Mark, Page, Picture,
+    Plot, Section, Series, Table, Tile,
 };
 use polariscope_stats::Estimate;
 
@@ -22,9 +23,16 @@ fn page() -> Page {
         "How does every kind of figure look, with short and long names, on a phone and on paper?",
         "Legible, if this page can be read without zooming.\n\nA second paragraph of the answer names the number that matters: 0.153 ± 0.004 (n = 20).",
     );
+    let facts = [
+        ("17", "of 1,024 directions take part"),
+        ("71 %", "of the sensitivity"),
+    ];
+    page.facts(facts.map(|(value, what)| (value.to_string(), what.to_string())));
     page.push(lines());
     page.push(bars());
     page.push(matrices());
+    page.push(pictures());
+    page.push(Section::new("Reproduce").command("polariscope geometry resnet18 --seed 0"));
     let pairs = [
         ("architecture", "resnet18"),
         ("seed", "0"),
@@ -93,6 +101,7 @@ fn lines() -> Section {
         x: Axis::log("eigenvalue"),
         y: Axis::log("alignment"),
         series: vec![
+            Series::reference("one to one", vec![(0.01, 0.01), (100.0, 100.0)]),
             Series::scatter("below", cloud(-1.0)),
             Series::scatter("above", cloud(1.0)),
             power,
@@ -197,4 +206,47 @@ fn matrices() -> Section {
             .draw(),
             "Large matrices are an image.",
         )
+}
+
+fn pictures() -> Section {
+    let wave = |a: f64, b: f64| -> Vec<Vec<f64>> {
+        let at = |i: u32, j: u32| {
+            let (y, x) = (f64::from(i) / 32.0 - 0.5, f64::from(j) / 32.0 - 0.5);
+            (-6.0 * (x * x + y * y)).exp() * (std::f64::consts::TAU * (a * y + b * x)).cos()
+        };
+        (0..32)
+            .map(|i| (0..32).map(|j| at(i, j)).collect())
+            .collect()
+    };
+    let tile = |k: u32| Tile {
+        label: format!("{} · {:.1} %", k + 1, 20.0 / f64::from(k + 1)),
+        pictures: vec![Picture {
+            words: format!("wave {k}"),
+            rows: wave(f64::from(k / 4), f64::from(k % 4)),
+            colours: ColourMap::Diverging,
+        }],
+    };
+    let gallery = Gallery {
+        title: "Waves".into(),
+        tiles: (0..16).map(tile).collect(),
+    };
+    let field = |title: &str, value: Axis, colours| Field {
+        title: title.into(),
+        x: Extent::new("cycles across", -16.0, 15.0),
+        y: Extent::new("cycles down", -16.0, 15.0),
+        outline: (value == Axis::log("weight")).then_some(0.3),
+        value,
+        rows: wave(0.0, 1.0),
+        colours,
+        range: None,
+    };
+    let log = field("Logarithmic", Axis::log("weight"), ColourMap::Sequential);
+    let linear = field("Linear", Axis::linear("sign"), ColourMap::Diverging);
+    Section::new("Pictures")
+        .gallery("waves", gallery, "As many to a row as fit.")
+        .columns([
+            Section::new("One").figure("log field", log.draw(), "A line around what is large."),
+            Section::new("Two").figure("linear field", linear.draw(), "Sign matters."),
+        ])
+        .list(["A short statement.".to_string(), "Another.".to_string()])
 }

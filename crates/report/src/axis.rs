@@ -58,6 +58,14 @@ impl Scale {
             Scale::Log => x.log10(),
         }
     }
+
+    /// Values and labels of about `wanted` ticks between two coordinates.
+    fn ticks(self, low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
+        match self {
+            Scale::Linear => linear_ticks(low, high, wanted),
+            Scale::Log => log_ticks(low, high, wanted),
+        }
+    }
 }
 
 /// An axis with its range settled.
@@ -101,25 +109,22 @@ impl Ruler {
             };
             (low, high) = ((low - margin).max(floor), high + margin);
         }
-        let ticks = match scale {
-            Scale::Linear => linear_ticks(low, high, wanted),
-            Scale::Log => log_ticks(low, high, wanted),
-        };
         Self {
             scale,
             low,
             high,
-            ticks,
+            ticks: scale.ticks(low, high, wanted),
         }
     }
 
-    /// Covers exactly [low, high] on a linear scale.
-    pub fn exactly(low: f64, high: f64, wanted: usize) -> Self {
+    /// Covers exactly [low, high], two different values that the scale can show.
+    pub fn exactly(scale: Scale, low: f64, high: f64, wanted: usize) -> Self {
+        let (low, high) = (scale.coordinate(low), scale.coordinate(high));
         Self {
-            scale: Scale::Linear,
+            scale,
             low,
             high,
-            ticks: linear_ticks(low, high, wanted),
+            ticks: scale.ticks(low, high, wanted),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A matrix as an image.
 
-use crate::axis::{Area, Ruler};
+use crate::axis::{Area, Ruler, Scale};
 use crate::palette::{self, ColourMap, MISSING, Rgb};
 use crate::plot::WIDTH;
 use crate::png;
@@ -97,7 +97,7 @@ impl HeatMap {
             let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
             (low, high) = (low - room, high + room);
         }
-        let ruler = Ruler::exactly(low, high, 5);
+        let ruler = Ruler::exactly(Scale::Linear, low, high, 5);
 
         let mut canvas = Canvas::default();
         let top = 10.0 + canvas.heading(2.0, 6.0, WIDTH - 4.0, &self.title) + 10.0;
@@ -138,7 +138,9 @@ impl HeatMap {
         if grid.values.len() <= CELLS {
             draw_cells(&mut canvas, &grid, &area, cell, colour);
         } else {
-            self.draw_image(&mut canvas, &grid, &area, |v| (v - low) / (high - low));
+            let places = grid.values.iter().map(|v| (v - low) / (high - low));
+            let uri = png::picture(grid.columns, places, self.colours);
+            canvas.image(&area, grid.columns, &uri);
         }
 
         let pitch_y = (area.bottom - area.top) / full_rows.max(1) as f64;
@@ -184,36 +186,6 @@ impl HeatMap {
         self.draw_colour_bar(&mut canvas, &area, &ruler);
         let height = (below + 32.0).max(top + 130.0);
         canvas.finish(&self.title, WIDTH, height)
-    }
-
-    fn draw_image(
-        &self,
-        canvas: &mut Canvas,
-        grid: &Grid,
-        area: &Area,
-        place: impl Fn(f64) -> f64,
-    ) {
-        // Index 255 is kept for missing entries.
-        let mut colours = [MISSING; 256];
-        for (i, c) in colours.iter_mut().take(255).enumerate() {
-            *c = self.colours.at(i as f64 / 254.0);
-        }
-        let index = |v: &f64| {
-            if v.is_finite() {
-                (place(*v) * 254.0).round().clamp(0.0, 254.0) as u8
-            } else {
-                255
-            }
-        };
-        let pixels: Vec<u8> = grid.values.iter().map(index).collect();
-        canvas.raw(&format!(
-            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"{}\"/>",
-            num(area.left),
-            num(area.top),
-            num(area.right - area.left),
-            num(area.bottom - area.top),
-            png::data_uri(grid.columns as u32, &pixels, &colours)
-        ));
     }
 
     /// The legend of colours, with the axis of the values.

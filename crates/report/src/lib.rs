@@ -6,6 +6,8 @@
 
 mod axis;
 mod bars;
+mod field;
+mod gallery;
 mod heatmap;
 mod number;
 mod page;
@@ -17,6 +19,8 @@ mod table;
 
 pub use axis::{Axis, Scale};
 pub use bars::{BarChart, Bars};
+pub use field::{Extent, Field};
+pub use gallery::{Gallery, Picture, Tile};
 pub use heatmap::HeatMap;
 pub use number::{grouped, pretty};
 pub use page::{Page, Section};

@@ -1,10 +1,14 @@
 //! One self-contained HTML page a run: what was asked, the answer in plain words, the evidence, the
 //! configuration. No script, no network, light and dark, screen and paper.
 
+use crate::gallery::Gallery;
 use crate::svg::{Drawing, escape};
 use crate::table::Table;
 
 const STYLE: &str = include_str!("page.css");
+
+/// What a browser may load for the page: its own style and the pictures inside it, nothing else.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +16,7 @@ pub struct Page {
     title: String,
     asked: String,
     answer: String,
+    facts: Vec<(String, String)>,
     sections: Vec<Section>,
     configuration: Vec<(String, String)>,
 }
@@ -32,6 +37,14 @@ enum Block {
         drawing: Drawing,
         caption: String,
     },
+    Gallery {
+        name: String,
+        gallery: Gallery,
+        caption: String,
+    },
+    List(Vec<String>),
+    Command(String),
+    Columns(Vec<Section>),
 }
 
 impl Page {
@@ -45,9 +58,15 @@ impl Page {
             title: title.into(),
             asked: asked.into(),
             answer: answer.into(),
+            facts: Vec::new(),
             sections: Vec::new(),
             configuration: Vec::new(),
         }
+    }
+
+    /// Sets the few numbers that matter most, shown large under the answer: each a value and what it is.
+    pub fn facts(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
+        self.facts = pairs.into_iter().collect();
     }
 
     /// Appends a section.
@@ -66,6 +85,7 @@ impl Page {
         let mut out = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
         );
         out.push_str(&format!(
@@ -76,8 +96,21 @@ impl Page {
             "<div class=\"answer\"><span class=\"label\">Answer</span>{}</div>\n",
             paragraphs(&self.answer)
         ));
+        if !self.facts.is_empty() {
+            out.push_str("<ul class=\"facts\">\n");
+            for (value, what) in &self.facts {
+                let (value, what) = (escape(value), escape(what));
+                out.push_str(&format!("<li><strong>{value}</strong> {what}</li>\n"));
+            }
+            out.push_str("</ul>\n");
+        }
         for section in &self.sections {
+            out.push_str(&format!(
+                "<section>\n<h2>{}</h2>\n",
+                escape(&section.heading)
+            ));
             section.write(&mut out);
+            out.push_str("</section>\n");
         }
         if !self.configuration.is_empty() {
             out.push_str("<section>\n<h2>Configuration</h2>\n<dl>\n");
@@ -97,15 +130,13 @@ impl Page {
     /// Everything to write into a run directory: `report.html` and `figures/*.svg`, as path and content.
     pub fn files(&self) -> Vec<(String, String)> {
         let mut files = vec![("report.html".to_string(), self.html())];
-        for block in self.sections.iter().flat_map(|s| &s.blocks) {
-            if let Block::Figure { name, drawing, .. } = block {
-                let stem = file_stem(name);
-                let taken = |path: &String| files.iter().any(|(p, _)| p == path);
-                let numbered = (2..).map(|i| format!("figures/{stem}-{i}.svg"));
-                let mut candidates = std::iter::once(format!("figures/{stem}.svg")).chain(numbered);
-                if let Some(path) = candidates.find(|p| !taken(p)) {
-                    files.push((path, drawing.standalone()));
-                }
+        for (name, drawing) in self.sections.iter().flat_map(Section::drawings) {
+            let stem = file_stem(name);
+            let taken = |path: &String| files.iter().any(|(p, _)| p == path);
+            let numbered = (2..).map(|i| format!("figures/{stem}-{i}.svg"));
+            let mut candidates = std::iter::once(format!("figures/{stem}.svg")).chain(numbered);
+            if let Some(path) = candidates.find(|p| !taken(p)) {
+                files.push((path, drawing.standalone()));
             }
         }
         files
@@ -148,23 +179,100 @@ impl Section {
         self
     }
 
+    /// Small pictures; `name` becomes their file under `figures/`.
+    pub fn gallery(
+        mut self,
+        name: impl Into<String>,
+        gallery: Gallery,
+        caption: impl Into<String>,
+    ) -> Self {
+        self.blocks.push(Block::Gallery {
+            name: name.into(),
+            gallery,
+            caption: caption.into(),
+        });
+        self
+    }
+
+    /// A list of short statements.
+    pub fn list(mut self, items: impl IntoIterator<Item = String>) -> Self {
+        self.blocks.push(Block::List(items.into_iter().collect()));
+        self
+    }
+
+    /// A command to be copied.
+    pub fn command(mut self, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Command(text.into()));
+        self
+    }
+
+    /// Things to be compared: side by side where there is room, else one under the other.
+    pub fn columns(mut self, columns: impl IntoIterator<Item = Section>) -> Self {
+        let columns = columns.into_iter().collect();
+        self.blocks.push(Block::Columns(columns));
+        self
+    }
+
+    /// Every figure with its name, those in columns included.
+    fn drawings(&self) -> Vec<(&str, Drawing)> {
+        let blocks = self.blocks.iter();
+        let drawings = blocks.flat_map(|block| match block {
+            Block::Figure { name, drawing, .. } => vec![(name.as_str(), drawing.clone())],
+            Block::Gallery { name, gallery, .. } => vec![(name.as_str(), gallery.draw())],
+            Block::Columns(columns) => columns.iter().flat_map(Section::drawings).collect(),
+            Block::Prose(_) | Block::Table(_) | Block::List(_) | Block::Command(_) => Vec::new(),
+        });
+        drawings.collect()
+    }
+
+    /// What is under the heading.
     fn write(&self, out: &mut String) {
-        out.push_str(&format!("<section>\n<h2>{}</h2>\n", escape(&self.heading)));
         for block in &self.blocks {
             match block {
                 Block::Prose(text) => out.push_str(&paragraphs(text)),
                 Block::Table(table) => out.push_str(&table.to_html()),
                 Block::Figure {
                     drawing, caption, ..
-                } => out.push_str(&format!(
-                    "<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n",
-                    drawing.inline(),
-                    escape(caption)
-                )),
+                } => out.push_str(&figure(&drawing.inline(), caption)),
+                Block::Gallery {
+                    gallery, caption, ..
+                } => out.push_str(&figure(&gallery.html(), caption)),
+                Block::List(items) => {
+                    let items = items.iter().map(|i| format!("<li>{}</li>\n", escape(i)));
+                    out.push_str(&format!("<ul>\n{}</ul>\n", items.collect::<String>()));
+                }
+                Block::Command(text) => {
+                    // Lines may break between words, not at the hyphens inside them.
+                    let words = text
+                        .split(' ')
+                        .map(|w| format!("<span>{}</span>", escape(w)));
+                    let words: Vec<String> = words.collect();
+                    out.push_str(&format!("<pre><code>{}</code></pre>\n", words.join(" ")));
+                }
+                Block::Columns(columns) => {
+                    let class = if columns.len() > 2 { " many" } else { "" };
+                    out.push_str(&format!("<div class=\"columns{class}\">\n"));
+                    for column in columns {
+                        out.push_str("<div>\n");
+                        if !column.heading.is_empty() {
+                            out.push_str(&format!("<h3>{}</h3>\n", escape(&column.heading)));
+                        }
+                        column.write(out);
+                        out.push_str("</div>\n");
+                    }
+                    out.push_str("</div>\n");
+                }
             }
         }
-        out.push_str("</section>\n");
     }
+}
+
+fn figure(content: &str, caption: &str) -> String {
+    let caption = match escape(caption) {
+        empty if empty.is_empty() => empty,
+        caption => format!("<figcaption>{caption}</figcaption>\n"),
+    };
+    format!("<figure>\n{content}{caption}</figure>\n")
 }
 
 fn paragraphs(text: &str) -> String {
@@ -211,6 +319,19 @@ mod tests {
                 .figure("../Loss & time", plot.draw(), "<cap>")
                 .figure("loss-time", plot.draw(), ""),
         );
+        let inner = Section::new("<h3x>").figure("inner", plot.draw(), "");
+        let gallery = Gallery {
+            title: "<g>".into(),
+            tiles: vec![],
+        };
+        page.push(
+            Section::new("")
+                .columns([inner])
+                .list(["<item>".to_string()])
+                .command("<run>")
+                .gallery("pictures", gallery, "<c2>"),
+        );
+        page.facts([("<f>".to_string(), "<what>".to_string())]);
         page.configure([("<k>".to_string(), "<v>".to_string())]);
         page
     }
@@ -219,12 +340,15 @@ mod tests {
     fn everything_given_is_escaped() {
         let html = page().html();
         for given in [
-            "title>", "q", "a", "h2x", "p1", "th>", "td>", "cap", "k", "v", "i",
+            "title>", "q", "a", "h2x", "h3x", "p1", "th>", "td>", "cap", "k", "v", "i", "item",
+            "run", "g", "c2", "f", "what",
         ] {
             let given = given.trim_end_matches('>');
             assert!(html.contains(&format!("&lt;{given}&gt;")), "{given}");
         }
-        for raw in ["<q>", "<h2x>", "<p1>", "<cap>", "<k>", "<v>", "<i>"] {
+        for raw in [
+            "<q>", "<h2x>", "<h3x>", "<p1>", "<cap>", "<k>", "<v>", "<i>", "<item>", "<run>", "<f>",
+        ] {
             assert!(!html.contains(raw), "{raw}");
         }
     }
@@ -234,10 +358,15 @@ mod tests {
         let html = page().html();
         assert!(!html.contains("<script") && !html.contains("<link") && !html.contains("url("));
         // The only address is the SVG namespace.
-        let addresses = html.matches("http").count();
+        let addresses = html.matches("://").count();
         assert_eq!(
             addresses,
             html.matches("http://www.w3.org/2000/svg").count()
+        );
+        assert!(
+            html.contains(
+                "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""
+            )
         );
     }
 
@@ -249,7 +378,9 @@ mod tests {
             [
                 "report.html",
                 "figures/loss-time.svg",
-                "figures/loss-time-2.svg"
+                "figures/loss-time-2.svg",
+                "figures/inner.svg",
+                "figures/pictures.svg"
             ]
         );
         assert_eq!(file_stem("../.."), "figure");

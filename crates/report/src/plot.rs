@@ -6,10 +6,10 @@ use crate::axis::{Area, Axis, Ruler};
 use crate::palette;
 use crate::svg::{Anchor, Canvas, Drawing, Ink, TICK, num, path, shorten, text_width};
 
-/// Width of a figure in drawing units; with text of 12 to 16 units it stays legible on a phone.
-pub(crate) const WIDTH: f64 = 560.0;
+/// Width of a figure in drawing units; with text of 12 to 15 units it stays legible on a phone.
+pub(crate) const WIDTH: f64 = 460.0;
 /// Height of the rectangle that holds the data.
-const INNER: f64 = 250.0;
+const INNER: f64 = 230.0;
 /// Lines with more points than this are thinned to what the eye can tell apart.
 const DENSE: usize = 2000;
 
@@ -22,6 +22,8 @@ pub enum Mark {
     Points,
     /// A line with its points.
     LinePoints,
+    /// A thin dashed grey line to compare the others with; takes no colour from them.
+    Reference,
 }
 
 /// One curve or cloud.
@@ -52,6 +54,14 @@ impl Series {
     pub fn scatter(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self {
             mark: Mark::Points,
+            ..Self::line(label, points)
+        }
+    }
+
+    /// A dashed line to compare the others with, such as what theory or chance gives.
+    pub fn reference(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            mark: Mark::Reference,
             ..Self::line(label, points)
         }
     }
@@ -106,13 +116,22 @@ impl Plot {
             let at = (area.x(0.5), area.y(0.5));
             canvas.text(at, TICK, Anchor::Middle, Ink::Muted, "no finite data");
         }
-        for (i, series) in self.series.iter().enumerate() {
+        for (i, series) in self.numbered() {
             self.draw_series(&mut canvas, i, series, |px, py| {
                 let visible = self.x.scale.shows(px) && self.y.scale.shows(py);
                 visible.then(|| (area.x(x.place(px)), area.y(y.place(py))))
             });
         }
         canvas.finish(&self.title, WIDTH, area.bottom + 48.0)
+    }
+
+    /// Every series with the number of its colour; a reference takes none.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &Series)> {
+        self.series.iter().scan(0, |next, series| {
+            let number = *next;
+            *next += usize::from(series.mark != Mark::Reference);
+            Some((number, series))
+        })
     }
 
     fn draw_series(
@@ -122,8 +141,8 @@ impl Plot {
         series: &Series,
         at: impl Fn(f64, f64) -> Option<(f64, f64)>,
     ) {
-        let (class, colour, dash) = palette::series(index);
-        canvas.raw(&format!("<g class=\"s{class}\" color=\"{colour}\">"));
+        let pen = Pen::of(index, series.mark);
+        canvas.raw(&pen.group());
         let edge = |pick: fn(&(f64, f64)) -> f64| {
             let pairs = series.points.iter().zip(&series.band);
             thin(pairs.filter_map(|(p, b)| at(p.0, pick(b))).collect())
@@ -144,14 +163,11 @@ impl Plot {
                     marker(canvas, 0, alone, 2.0);
                 } else if !run.is_empty() {
                     let d = path(thin(run));
-                    canvas.raw(&format!(
-                        "<path d=\"{d}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-dasharray=\"{}\"/>",
-                        if dash.is_empty() { "none" } else { dash }
-                    ));
+                    canvas.raw(&pen.stroke(&d));
                 }
             }
         }
-        if series.mark != Mark::Line {
+        if matches!(series.mark, Mark::Points | Mark::LinePoints) {
             let radius = if placed.len() > 200 { 2.2 } else { 3.4 };
             // Points that fall on the same half unit of paper are drawn once.
             let mut seen = HashSet::new();
@@ -166,13 +182,49 @@ impl Plot {
 
     /// Rows of samples and names under the title; returns their height.
     fn draw_legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
-        let named = self
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| !s.label.is_empty());
+        let named = self.numbered().filter(|(_, s)| !s.label.is_empty());
         let entries = named.map(|(i, s)| (i, s.label.as_str(), s.mark));
         draw_legend(canvas, top, entries)
+    }
+}
+
+/// How a series is drawn.
+struct Pen {
+    class: String,
+    colour: &'static str,
+    dash: &'static str,
+    width: &'static str,
+}
+
+impl Pen {
+    fn of(index: usize, mark: Mark) -> Self {
+        if mark == Mark::Reference {
+            return Self {
+                class: "reference".to_string(),
+                colour: "#57606a",
+                dash: "6 4",
+                width: "1.5",
+            };
+        }
+        let (class, colour, dash) = palette::series(index);
+        Self {
+            class: format!("s{class}"),
+            colour,
+            dash: if dash.is_empty() { "none" } else { dash },
+            width: "2",
+        }
+    }
+
+    /// The opening tag under which `currentColor` is this pen's.
+    fn group(&self) -> String {
+        format!("<g class=\"{}\" color=\"{}\">", self.class, self.colour)
+    }
+
+    fn stroke(&self, d: &str) -> String {
+        let Self { dash, width, .. } = self;
+        format!(
+            "<path d=\"{d}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\" stroke-linejoin=\"round\" stroke-dasharray=\"{dash}\"/>"
+        )
     }
 }
 
@@ -191,16 +243,12 @@ pub(crate) fn draw_legend<'a>(
         }
         any = true;
         let y = top + row + 9.0;
-        let (class, colour, dash) = palette::series(i);
-        canvas.raw(&format!("<g class=\"s{class}\" color=\"{colour}\">"));
+        let pen = Pen::of(i, mark);
+        canvas.raw(&pen.group());
         if mark != Mark::Points {
-            let d = path([(x, y), (x + 24.0, y)]);
-            let dash = if dash.is_empty() { "none" } else { dash };
-            canvas.raw(&format!(
-                "<path d=\"{d}\" stroke=\"currentColor\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"/>"
-            ));
+            canvas.raw(&pen.stroke(&path([(x, y), (x + 24.0, y)])));
         }
-        if mark != Mark::Line {
+        if matches!(mark, Mark::Points | Mark::LinePoints) {
             marker(canvas, i, (x + 12.0, y), 4.0);
         }
         canvas.raw("</g>");
@@ -333,6 +381,19 @@ mod tests {
         )]);
         p.x = Axis::log("x");
         assert_eq!(p.draw().inline().matches("<circle").count(), 1);
+    }
+
+    #[test]
+    fn a_reference_is_dashed_and_takes_no_colour() {
+        let line = |label| Series::line(label, vec![(0.0, 1.0), (1.0, 2.0)]);
+        let reference = Series::reference("isotropic", vec![(0.0, 1.5), (1.0, 1.5)]);
+        let svg = plot(vec![reference, line("a"), line("b")]).draw().inline();
+        // Once in the legend and once in the plane.
+        for (class, times) in [("reference", 2), ("s0", 2), ("s1", 2), ("s2", 0)] {
+            let found = svg.matches(&format!("<g class=\"{class}\"")).count();
+            assert_eq!(found, times, "{class}");
+        }
+        assert_eq!(svg.matches("stroke-dasharray=\"6 4\"").count(), 2);
     }
 
     #[test]

@@ -2,10 +2,33 @@
 //!
 //! The pixel data are stored, not compressed: a deflate stream of stored blocks of at most 65 535 bytes.
 
-use crate::palette::Rgb;
+use crate::palette::{ColourMap, MISSING, Rgb};
+
+/// A `data:` address of an image `width` pixels wide; a place is where in [0, 1] of the colour map a pixel lies,
+/// NaN where its value is missing.
+pub(crate) fn picture(
+    width: usize,
+    places: impl IntoIterator<Item = f64>,
+    colours: ColourMap,
+) -> String {
+    // Index 255 is kept for missing entries.
+    let mut palette = [MISSING; 256];
+    for (i, c) in palette.iter_mut().take(255).enumerate() {
+        *c = colours.at(i as f64 / 254.0);
+    }
+    let index = |t: f64| {
+        if t.is_nan() {
+            255
+        } else {
+            (t * 254.0).round().clamp(0.0, 254.0) as u8
+        }
+    };
+    let pixels: Vec<u8> = places.into_iter().map(index).collect();
+    data_uri(width as u32, &pixels, &palette)
+}
 
 /// A `data:` address of an image with one byte a pixel; `pixels` are rows of palette indices.
-pub(crate) fn data_uri(width: u32, pixels: &[u8], palette: &[Rgb; 256]) -> String {
+fn data_uri(width: u32, pixels: &[u8], palette: &[Rgb; 256]) -> String {
     format!(
         "data:image/png;base64,{}",
         base64(&encode(width, pixels, palette))

@@ -5,10 +5,15 @@
 
 use std::fmt::Write;
 
+use crate::axis::Area;
+
 /// Text sizes in drawing units.
-pub(crate) const TITLE: f64 = 16.0;
-pub(crate) const LABEL: f64 = 14.0;
-pub(crate) const TICK: f64 = 12.5;
+pub(crate) const TITLE: f64 = 15.0;
+pub(crate) const LABEL: f64 = 13.0;
+pub(crate) const TICK: f64 = 12.0;
+
+/// How far a page enlarges a figure: text stays about the size of the page's own.
+const LARGEST: f64 = 1.35;
 
 /// A finished figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,21 +34,22 @@ impl Drawing {
         );
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}",
-            self.element(&ground)
+            self.element(&ground, "")
         )
     }
 
-    /// An `<svg>` element for an HTML page, transparent.
+    /// An `<svg>` element for an HTML page, transparent; the page may enlarge it to `LARGEST` times its size.
     pub fn inline(&self) -> String {
-        self.element("")
+        let most = num(self.width * LARGEST);
+        self.element("", &format!(" style=\"max-width:{most}px\""))
     }
 
-    fn element(&self, ground: &str) -> String {
+    fn element(&self, ground: &str, style: &str) -> String {
         let (w, h) = (num(self.width), num(self.height));
         let title = escape(&self.title);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
-             role=\"img\" font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\">\
+             role=\"img\"{style} font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\">\
              <title>{title}</title>{ground}\n{}</svg>\n",
             self.body
         )
@@ -130,6 +136,23 @@ impl Canvas {
         let text = escape(text);
         self.raw(&format!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\" class=\"{class}\" fill=\"{fill}\"{extra}>{text}</text>"
+        ));
+    }
+
+    /// A picture of `columns` pixels a row stretched over the area. Large pixels keep their edges; where they are small
+    /// those that fall together are blended, not dropped.
+    pub fn image(&mut self, area: &Area, columns: usize, uri: &str) {
+        let rendering = if area.right - area.left >= 2.0 * columns as f64 {
+            " style=\"image-rendering:pixelated\""
+        } else {
+            ""
+        };
+        self.raw(&format!(
+            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\"{rendering} href=\"{uri}\"/>",
+            num(area.left),
+            num(area.top),
+            num(area.right - area.left),
+            num(area.bottom - area.top),
         ));
     }
 

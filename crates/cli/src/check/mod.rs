@@ -3,6 +3,7 @@
 //! A group is a name and a list of [`Control`]s; a lens adds its own group to [`GROUPS`].
 
 mod core;
+mod geometry;
 
 use serde::Serialize;
 
@@ -31,10 +32,16 @@ pub struct Group {
 }
 
 /// Every group, in the order in which they run.
-pub const GROUPS: &[Group] = &[Group {
-    name: "core",
-    controls: core::CONTROLS,
-}];
+pub const GROUPS: &[Group] = &[
+    Group {
+        name: "core",
+        controls: core::CONTROLS,
+    },
+    Group {
+        name: "geometry",
+        controls: geometry::CONTROLS,
+    },
+];
 
 /// What came of a control.
 #[derive(Clone, Debug, Serialize)]

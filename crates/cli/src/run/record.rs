@@ -58,7 +58,7 @@ impl Record {
     }
 
     /// The record in a directory, if there is one.
-    pub(super) fn read(directory: &Path) -> Result<Option<Self>, CliError> {
+    pub fn read(directory: &Path) -> Result<Option<Self>, CliError> {
         let path = directory.join(FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 /// What `check` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// What to check: core [default: everything]
+    /// What to check: core or geometry [default: everything]
     #[arg(value_name = "LENS")]
     pub lens: Option<String>,
 }

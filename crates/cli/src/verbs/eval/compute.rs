@@ -7,13 +7,13 @@ use polariscope_graph::Graph;
 use polariscope_network::{Network, Scalar, Weights, samples_a_task};
 
 use super::diagnosis;
-use super::inputs::Inputs;
 use super::{Evaluation, Spread};
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
 use crate::output::counted;
 use crate::progress::Progress;
+use crate::samples::Inputs;
 
 /// Tasks of the network between two looks at the progress. Fixed, and a whole number of tasks, so that
 /// no result depends on it.

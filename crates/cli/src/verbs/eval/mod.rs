@@ -2,7 +2,6 @@
 
 mod compute;
 mod diagnosis;
-mod inputs;
 mod report;
 mod spread;
 mod weights;
@@ -21,8 +20,8 @@ use crate::error::CliError;
 use crate::estimate::afford;
 use crate::output::{self, counted};
 use crate::run::{self, Opened, Request, Shown};
+use crate::samples::Inputs;
 use compute::{Answers, Question};
-use inputs::Inputs;
 use spread::Spread;
 use weights::Loaded;
 
@@ -73,7 +72,7 @@ pub fn run(args: &EvalArgs, common: &Common) -> Result<(), CliError> {
 }
 
 fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Result<(), CliError> {
-    let inputs = Inputs::<T>::read(&args.x, args.architecture.input)?;
+    let inputs = Inputs::<T>::read(&args.x, args.architecture.options.input)?;
     let Loaded {
         graph,
         weights,

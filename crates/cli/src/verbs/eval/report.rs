@@ -9,10 +9,10 @@ use polariscope_report::{
 
 use super::Evaluation;
 use super::compute::{Answers, norms};
-use super::inputs::Inputs;
 use super::spread::Spread;
 use crate::output::counted;
 use crate::run::Request;
+use crate::samples::Inputs;
 
 /// Fewer numbers than this are no histogram.
 const FEW: usize = 8;

@@ -1,14 +1,12 @@
 //! The network that a weights file fits.
 
-use std::fs;
-use std::path::Path;
-
 use polariscope_diff::Real;
 use polariscope_graph::{Graph, Shape};
-use polariscope_network::{Contents, Weights, WeightsError};
+use polariscope_network::{Contents, Weights};
 
 use super::EvalArgs;
-use crate::args::{ArchitectureArgs, Common};
+use crate::args::Common;
+use crate::checkpoint::{fit, read};
 use crate::error::CliError;
 use crate::run::fingerprint_bytes;
 
@@ -28,7 +26,7 @@ impl<T: Real> Loaded<T> {
     /// Reads or draws the weights of a network for samples of shape `input`.
     pub fn new(args: &EvalArgs, common: &Common, input: Shape) -> Result<Self, CliError> {
         let mut architecture = args.architecture.clone();
-        architecture.input = Some(input);
+        architecture.options.input = Some(input);
         let graph = architecture.graph()?;
         let mut fingerprints = Vec::new();
         let (graph, weights) = match &args.weights {
@@ -58,38 +56,4 @@ impl<T: Real> Loaded<T> {
             fingerprints,
         })
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, WeightsError> {
-    fs::read(path).map_err(|source| WeightsError::Io {
-        path: path.into(),
-        source,
-    })
-}
-
-/// Reads weights for `graph`. Where the number of outputs was left open and the file has a tensor of
-/// another shape, the number of outputs is the first dimension of that tensor, if everything fits then.
-fn fit<T: Real>(
-    architecture: &ArchitectureArgs,
-    graph: Graph,
-    bytes: &[u8],
-    file: &str,
-) -> Result<(Graph, Weights<T>), CliError> {
-    let parse = |graph: &Graph| Weights::parse(graph, bytes, Contents::Weights, file);
-    let error = match parse(&graph) {
-        Ok(weights) => return Ok((graph, weights)),
-        Err(e) => e,
-    };
-    if let WeightsError::WrongShape { found, .. } = &error
-        && architecture.outputs.is_none()
-    {
-        let mut architecture = architecture.clone();
-        architecture.outputs = found.first().copied();
-        if let Ok(graph) = architecture.graph()
-            && let Ok(weights) = parse(&graph)
-        {
-            return Ok((graph, weights));
-        }
-    }
-    Err(error.into())
 }

@@ -7,14 +7,14 @@ use polariscope_report::{Axis, pretty};
 use polariscope_train::{Config, Outcome, Row, State, Trainer, csv};
 use serde::{Deserialize, Serialize};
 
+use super::Job;
 use super::report::{Curves, Point};
 use super::scores::Scores;
-use super::watch::{Watch, Work};
-use super::{Job, STATE};
 use crate::error::CliError;
 use crate::output::{self, counted};
 use crate::progress::duration;
 use crate::run::{self, Shown};
+use crate::watch::{STATE, Watch, Work};
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +56,7 @@ pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> 
     let total = config.total_steps(samples.len());
     let mut trainer = Trainer::new(graph, config, samples, problem.test(), state)?;
     let work = Work {
+        unit: "steps",
         first,
         total,
         words: format!(

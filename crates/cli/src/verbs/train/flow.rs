@@ -6,13 +6,13 @@ use polariscope_report::{Axis, grouped, pretty};
 use polariscope_train::{Control, Flow, FlowConfig, FlowRow, FlowState, StopReason, flow_csv};
 use serde::{Deserialize, Serialize};
 
+use super::Job;
 use super::report::{Curves, Point};
 use super::scores::Scores;
-use super::watch::{Watch, Work};
-use super::{Job, STATE};
 use crate::error::CliError;
 use crate::output::{self, counted};
 use crate::run::{self, Shown};
+use crate::watch::{STATE, Watch, Work};
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,6 +75,7 @@ pub(super) fn run<T: Number>(
         }
     };
     let work = Work {
+        unit: "steps",
         first: flow.state().accepted,
         total: config.max_steps,
         words: format!(

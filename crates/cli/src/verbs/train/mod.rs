@@ -3,10 +3,9 @@
 mod descent;
 mod flow;
 mod options;
-mod problem;
+pub mod problem;
 mod report;
 mod scores;
-mod watch;
 
 use clap::Args;
 use polariscope_diff::Number;
@@ -17,9 +16,6 @@ use crate::estimate::afford;
 use crate::run::{self, Opened, Request, RunDirectory};
 use options::{Method, TrainingArgs};
 use problem::Problem;
-
-/// Name of the checkpoint.
-const STATE: &str = "state";
 
 /// What `train` takes.
 #[derive(Clone, Debug, Args)]

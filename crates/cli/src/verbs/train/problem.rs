@@ -22,17 +22,17 @@ impl Problem {
     pub fn load(args: &TrainArgs) -> Result<Self, CliError> {
         let data = Dataset::load(&args.data)?;
         let mut architecture = args.architecture.clone();
-        match architecture.input {
+        match architecture.options.input {
             Some(input) if input != data.shape => {
                 return Err(CliError::Usage(format!(
                     "data '{}' has samples of {}, but --input says {input}; leave --input out, the data decide",
                     data.name, data.shape
                 )));
             }
-            _ => architecture.input = Some(data.shape),
+            _ => architecture.options.input = Some(data.shape),
         }
-        if architecture.outputs.is_none() && !architecture.is_file() {
-            architecture.outputs = Some(match &data.train.y {
+        if architecture.options.outputs.is_none() && !architecture.is_file() {
+            architecture.options.outputs = Some(match &data.train.y {
                 data::Labels::Targets { width, .. } => *width,
                 data::Labels::Classes(_) if data.classes <= 2 => 1,
                 data::Labels::Classes(_) => data.classes,

@@ -1,4 +1,4 @@
-//! What happens beside the training: progress, an estimate, checkpoints.
+//! What happens beside long work: progress, an estimate, checkpoints.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,14 @@ use polariscope_diff::Real;
 use polariscope_report::pretty;
 use polariscope_train::{Control, Observer, Row, State};
 
-use super::STATE;
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
 use crate::progress::Progress;
 use crate::run::RunDirectory;
 
+/// Name of the checkpoint.
+pub const STATE: &str = "state";
 /// The rate of the first moment says little about the rest.
 const SETTLED: Duration = Duration::from_secs(1);
 /// Shortest time between two checkpoints.
@@ -22,6 +23,8 @@ const SHARE: u32 = 20;
 
 /// What a run has before it.
 pub struct Work {
+    /// What is counted, in the plural.
+    pub unit: &'static str,
     /// Steps that an interrupted process had done.
     pub first: u64,
     /// Steps in all, or at most.
@@ -50,7 +53,7 @@ impl<'a> Watch<'a> {
     /// Starts now.
     pub fn new(directory: &'a mut RunDirectory, work: Work, common: &'a Common) -> Self {
         Self {
-            progress: Progress::new("steps", work.total, work.first, common),
+            progress: Progress::new(work.unit, work.total, work.first, common),
             directory,
             work,
             common,
@@ -74,6 +77,7 @@ impl<'a> Watch<'a> {
             total,
             words,
             bytes,
+            ..
         } = &self.work;
         if !self.announced && elapsed >= SETTLED {
             self.announced = true;

@@ -1,0 +1,272 @@
+//! From a question to a geometry.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use polariscope_geometry::{
+    Float, Gradient, Kron, Limit, Method, Readouts, SampleConfig, Sampled, Sampler, Shard,
+    Spectrum, State, Summary, best_readouts, exact, mean_field, overlap,
+};
+use polariscope_graph::Graph;
+use polariscope_meanfield::approximations;
+use polariscope_network::Weights;
+
+use super::answer::{Answer, Found};
+use super::options::{Integrate, Question};
+use super::page::Agreement;
+use crate::args::Common;
+use crate::error::CliError;
+use crate::estimate::{afford, memory};
+use crate::output::counted;
+use crate::run::RunDirectory;
+use crate::watch::{STATE, Watch, Work};
+
+/// When a run is first saved: most are over before.
+const FIRST_SAVE: Duration = Duration::from_secs(1);
+/// Sizes of the subspaces that are compared.
+const SUBSPACES: [usize; 3] = [4, 16, 64];
+
+/// Seconds by stage, in the order in which they ran.
+#[derive(Default)]
+pub struct Clock {
+    stages: BTreeMap<String, f64>,
+}
+
+impl Clock {
+    /// Times a stage.
+    pub fn time<R>(&mut self, stage: &str, work: impl FnOnce() -> R) -> R {
+        let started = Instant::now();
+        let result = work();
+        *self.stages.entry(stage.to_string()).or_default() += started.elapsed().as_secs_f64();
+        result
+    }
+
+    /// What was timed.
+    pub fn stages(&self) -> BTreeMap<String, f64> {
+        self.stages.clone()
+    }
+}
+
+/// Refuses what does not fit into memory, saying how much it would take.
+pub fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
+    let dim = graph.input().len();
+    let square = 8.0 * (dim as f64).powi(2);
+    let (bytes, advice) = match question.method {
+        // G = I_C ⊗ B: a few matrices over positions.
+        Method::Exact | Method::MeanField => {
+            let channels = graph.input().dims()[0].max(1) as f64;
+            (
+                9.0 * square / (channels * channels),
+                "use a smaller --input, or --method sample --top k",
+            )
+        }
+        Method::Sample | Method::Mixed => (
+            Sampler::<f32>::memory(dim),
+            "--top k finds the first k directions without the matrix",
+        ),
+    };
+    afford(bytes, advice)
+        .map_err(|e| e.about(&format!("G has {dim} × {dim} entries ({})", memory(square))))
+}
+
+/// The sampler of a question.
+pub fn sampler<T: Float>(
+    graph: &Graph,
+    question: &Question,
+    given: Vec<Weights<T>>,
+    shard: Shard,
+    seed: u64,
+) -> Result<Sampler<T>, CliError> {
+    let config = sample_config::<T>(graph, question, &given, seed)?;
+    Ok(Sampler::new(graph, config, given, question.limit, shard)?)
+}
+
+/// The sampler's part of a question, read-outs resolved.
+pub fn sample_config<T: Float>(
+    graph: &Graph,
+    question: &Question,
+    given: &[Weights<T>],
+    seed: u64,
+) -> Result<SampleConfig, CliError> {
+    let mut config = SampleConfig {
+        seed,
+        method: question.method,
+        gradient: question.gradient,
+        probe: question.probe.clone(),
+        probes: question.probes,
+        output: question.output,
+        readouts: Readouts::Own,
+        centring: question.centring,
+    };
+    if question.integrate == Integrate::LastLayer && given.is_empty() {
+        config.readouts = best_readouts::<T>(graph, &config)?;
+    }
+    Ok(config)
+}
+
+/// Runs a sampler to its end, with progress and checkpoints.
+pub fn sample<T: Float>(
+    sampler: &Sampler<T>,
+    directory: &mut RunDirectory,
+    common: &Common,
+) -> Result<State, CliError> {
+    let mut state = match directory.restore(STATE)? {
+        Some(bytes) => sampler.restore(&bytes)?,
+        None => sampler.start(),
+    };
+    let (total, words) = match sampler.limit() {
+        Limit::Networks(n) => (n, counted(n, "network")),
+        Limit::Error(e) => (
+            u64::MAX,
+            format!("networks until the relative error is {e}"),
+        ),
+    };
+    let work = Work {
+        unit: "networks",
+        first: state.networks(),
+        total,
+        words,
+        bytes: 0.0,
+    };
+    let mut watch = Watch::new(directory, work, common);
+    let (started, mut saved) = (Instant::now(), false);
+    while !sampler.done(&state) {
+        let before = state.networks();
+        sampler.advance(&mut state)?;
+        match sampler.limit() {
+            Limit::Networks(_) => watch.progress.advance(state.networks() - before),
+            Limit::Error(e) => watch.progress.draw(|| {
+                format!(
+                    "{}, until the relative error is {e}",
+                    counted(state.networks(), "network")
+                )
+            }),
+        }
+        // An early checkpoint: from then on an interruption costs little.
+        if !saved && started.elapsed() >= FIRST_SAVE && !sampler.done(&state) {
+            saved = true;
+            watch.save(&state.to_bytes());
+        } else {
+            watch.tick(state.networks(), || state.to_bytes());
+        }
+    }
+    watch.finish()?;
+    Ok(state)
+}
+
+/// The geometry of finished sums.
+pub fn of_sample(
+    sampled: &Sampled,
+    question: &Question,
+    readouts: Readouts,
+    clock: &mut Clock,
+) -> Result<Found, CliError> {
+    let mut matrix = sampled.matrix();
+    matrix.factor.iter_mut().for_each(|x| *x *= question.scale);
+    clock.time("spectrum", || {
+        let mut spectrum = Spectrum::of(&matrix)?;
+        sampled.add_errors(&mut spectrum);
+        spectrum
+            .errors
+            .iter_mut()
+            .for_each(|(_, e)| *e *= question.scale);
+        let summary = sampled.summary(&spectrum, question.scale)?;
+        let mut found = assemble(question, matrix, spectrum, summary);
+        found.answer.networks = Some(sampled.networks());
+        found.answer.relative_error = sampled.relative_error();
+        found.answer.readouts = Some(readouts);
+        Ok(found)
+    })
+}
+
+/// A geometry in closed form.
+pub fn closed(
+    graph: &Graph,
+    question: &Question,
+    seed: u64,
+    clock: &mut Clock,
+) -> Result<Found, CliError> {
+    let Question {
+        probe,
+        probes,
+        output,
+        ..
+    } = question;
+    let matrix = clock.time("closed form", || match question.method {
+        Method::MeanField => mean_field(graph, probe, *probes, *output, seed),
+        Method::Exact | Method::Sample | Method::Mixed => exact(graph, probe, *output),
+    })?;
+    let (spectrum, summary) = clock.time("spectrum", || -> Result<_, CliError> {
+        let spectrum = Spectrum::of(&matrix)?;
+        let summary = Summary::of(&spectrum);
+        Ok((spectrum, summary))
+    })?;
+    let mut found = assemble(question, matrix, spectrum, summary);
+    if question.method == Method::MeanField {
+        found.answer.notes = approximations(graph);
+    }
+    Ok(found)
+}
+
+/// Compares a sample with the closed form of the same question, where there is one.
+pub fn compare_with_closed_form(
+    graph: &Graph,
+    question: &Question,
+    sampled: &Sampled,
+    found: &mut Found,
+    seed: u64,
+) -> Result<(), CliError> {
+    let plain = question.method == Method::Sample
+        && question.gradient == Gradient::Autodiff
+        && question.compat.is_none();
+    let Some(method) = question.closed_form(graph).filter(|_| plain) else {
+        return Ok(());
+    };
+    let (probe, output) = (&question.probe, question.output);
+    let (with, matrix) = match method {
+        Method::Exact => ("the exact closed form", exact(graph, probe, output)?),
+        Method::MeanField | Method::Sample | Method::Mixed => (
+            "the mean field (an approximation here)",
+            mean_field(graph, probe, question.probes, output, seed)?,
+        ),
+    };
+    let spectrum = Spectrum::of(&matrix)?;
+    let (similar, trace) = (sampled.corr(&matrix)?, sampled.trace());
+    let ratio = matrix.trace() / trace.value;
+    found.answer.agreement.push(Agreement {
+        with: with.to_string(),
+        corr: similar.value,
+        corr_error: Some(similar.standard_error),
+        overlaps: overlaps(&found.spectrum, &spectrum)?,
+        trace_ratio: ratio,
+        trace_ratio_error: Some(ratio * trace.standard_error / trace.value),
+    });
+    Ok(())
+}
+
+fn overlaps(a: &Spectrum, b: &Spectrum) -> Result<Vec<(usize, f64)>, CliError> {
+    let sizes = SUBSPACES.into_iter().filter(|k| *k < a.values.len());
+    sizes.map(|k| Ok((k, overlap(a, b, k)?))).collect()
+}
+
+fn assemble(question: &Question, matrix: Kron, spectrum: Spectrum, summary: Summary) -> Found {
+    let answer = Answer {
+        method: question.method,
+        networks: None,
+        relative_error: None,
+        readouts: None,
+        summary,
+        matrix: Found::matrix_file(&matrix).to_string(),
+        channels: matrix.channels,
+        residual: spectrum.residual,
+        orthogonality: spectrum.orthogonality,
+        notes: Vec::new(),
+        seconds: BTreeMap::new(),
+        agreement: Vec::new(),
+    };
+    Found {
+        matrix,
+        spectrum,
+        answer,
+    }
+}

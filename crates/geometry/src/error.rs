@@ -1,0 +1,71 @@
+//! What can be wrong with a question to the lens.
+
+use polariscope_data::EigenError;
+use polariscope_meanfield::Refusal;
+use polariscope_network::NetworkError;
+use polariscope_train::TrainError;
+use thiserror::Error;
+
+/// A geometry that cannot be had.
+#[derive(Debug, Error)]
+pub enum GeometryError {
+    /// The network refused the question.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The architecture could not be built.
+    #[error(transparent)]
+    Graph(#[from] polariscope_graph::GraphError),
+    /// The gradient of the loss could not be had.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// There is no closed form.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The eigensolver gave up.
+    #[error(transparent)]
+    Eigen(#[from] EigenError),
+    /// A decomposition that does not rebuild its matrix.
+    #[error(
+        "the eigenvectors miss the matrix by {residual:.1e} and orthogonality by {orthogonality:.1e}; the matrix is too badly scaled"
+    )]
+    Decomposition {
+        /// ‖AV − VΛ‖ / ‖A‖.
+        residual: f64,
+        /// ‖VᵀV − I‖.
+        orthogonality: f64,
+    },
+    /// Two matrices, or a matrix and samples, of different sizes.
+    #[error("{what} has {found} dimensions, the geometry {wanted}")]
+    Size {
+        /// What does not fit.
+        what: &'static str,
+        /// Its size.
+        found: usize,
+        /// The geometry's.
+        wanted: usize,
+    },
+    /// A gradient that is not a number, or infinite.
+    #[error(
+        "the input gradient of network {network} is not finite: the activations overflow; try --dtype f64 or another --parametrisation"
+    )]
+    NotFinite {
+        /// Which network.
+        network: u64,
+    },
+    /// Every gradient is 0.
+    #[error(
+        "every input gradient is 0: this output does not depend on the input at this probe; try --probe gauss:1"
+    )]
+    Vanishes,
+    /// Gradients so unequal that their sum leaves the range of the accumulator.
+    #[error(
+        "the gradients of some networks are more than 4096 times those of the first ones; try another --parametrisation"
+    )]
+    Range,
+    /// A question that makes no sense for this network; says what would.
+    #[error("{0}")]
+    Question(String),
+    /// A checkpoint or shard that cannot be used.
+    #[error("{0}")]
+    Checkpoint(String),
+}

@@ -1,0 +1,174 @@
+//! What is asked: which scalar, where, by which derivative, by which method.
+//!
+//! Each prints back what it parses:
+//!
+//! ```
+//! use polariscope_geometry::{Gradient, Method, Output};
+//! for text in ["mean", "all", "0", "7"] {
+//!     assert_eq!(text.parse::<Output>()?.to_string(), text);
+//! }
+//! for text in ["autodiff", "dipole:100", "dipole:0.5"] {
+//!     assert_eq!(text.parse::<Gradient>()?.to_string(), text);
+//! }
+//! for text in ["exact", "meanfield", "sample", "mixed"] {
+//!     assert_eq!(text.parse::<Method>()?.to_string(), text);
+//! }
+//! # Ok::<(), String>(())
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The scalar whose gradient is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Output {
+    /// Output k.
+    Logit(usize),
+    /// Mean of the outputs.
+    Mean,
+    /// Every output: G is the sum of their geometries.
+    All,
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Output::Logit(k) => write!(f, "{k}"),
+            Output::Mean => f.write_str("mean"),
+            Output::All => f.write_str("all"),
+        }
+    }
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "mean" => Ok(Output::Mean),
+            "all" => Ok(Output::All),
+            _ => text
+                .parse()
+                .map(Output::Logit)
+                .map_err(|_| "it is mean, all or the number of an output, from 0".to_string()),
+        }
+    }
+}
+
+/// Which derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Gradient {
+    /// The exact one.
+    Autodiff,
+    /// Central differences (f(x + h eᵢ) − f(x − h eᵢ)) / 2h, the probing radius of the NAD paper.
+    Dipole {
+        /// Step.
+        h: f64,
+    },
+}
+
+impl fmt::Display for Gradient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gradient::Autodiff => f.write_str("autodiff"),
+            Gradient::Dipole { h } => write!(f, "dipole:{h}"),
+        }
+    }
+}
+
+impl FromStr for Gradient {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || "it is autodiff or dipole:H with a step H above 0, such as dipole:100".to_string();
+        match text {
+            "autodiff" => Ok(Gradient::Autodiff),
+            "dipole" => Ok(Gradient::Dipole { h: 100.0 }),
+            _ => {
+                let step = text.strip_prefix("dipole:").ok_or_else(wrong)?;
+                let h = step
+                    .parse()
+                    .ok()
+                    .filter(|h: &f64| h.is_finite() && *h > 0.0);
+                h.map(|h| Gradient::Dipole { h }).ok_or_else(wrong)
+            }
+        }
+    }
+}
+
+/// How G is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Covariance propagation, exact at any width where the network is linear around the probe.
+    Exact,
+    /// Infinite width with masks taken independent of weights.
+    MeanField,
+    /// Random networks, one gradient or more each.
+    Sample,
+    /// `E[MᵀM]` with M = ∇²_{θ,x} f (Algorithm 2 of the NAD paper, corrected).
+    Mixed,
+}
+
+impl Method {
+    /// Every method, as typed.
+    pub const NAMES: [&'static str; 4] = ["exact", "meanfield", "sample", "mixed"];
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Exact => "exact",
+            Method::MeanField => "meanfield",
+            Method::Sample => "sample",
+            Method::Mixed => "mixed",
+        })
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "exact" => Ok(Method::Exact),
+            "meanfield" => Ok(Method::MeanField),
+            "sample" => Ok(Method::Sample),
+            "mixed" => Ok(Method::Mixed),
+            _ => Err(format!("it is one of {}", Method::NAMES.join(", "))),
+        }
+    }
+}
+
+/// The law of the inputs at which gradients are taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Probe {
+    /// x = 0.
+    Zero,
+    /// x ~ N(0, σ²I), other points for every network.
+    Gauss {
+        /// σ.
+        sigma: f64,
+    },
+    /// Points of a list: all of them, or as many as asked, chosen anew for every network.
+    Points {
+        /// Where they came from, in words.
+        source: String,
+        /// N × D.
+        x: Arc<[f32]>,
+    },
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Probe::Zero => f.write_str("zero"),
+            Probe::Gauss { sigma } => write!(f, "gauss:{sigma}"),
+            Probe::Points { source, .. } => f.write_str(source),
+        }
+    }
+}

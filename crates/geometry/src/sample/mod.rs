@@ -1,0 +1,287 @@
+//! G by sampling: T random networks, a few gradients each, streamed into sums of fixed size.
+//!
+//! Networks are dealt to [`GROUPS`] groups (network i to group i mod 16); a group's networks are cut into blocks, and
+//! blocks are what is computed, added, checkpointed and shared out to shards. Sums are whole numbers ([`sum`]), so the
+//! result has the same bits for any number of threads, after any interruption and from any shards.
+//!
+//! The groups are independent samples of G. Between them lie the standard errors ([`statistics`]) and the stop rule:
+//! the relative standard error of the matrix, √(E‖Ĝ − G‖²)/‖G‖ in the Frobenius norm, never "it stopped moving".
+
+mod codec;
+mod readout;
+mod source;
+mod statistics;
+mod sum;
+mod tiles;
+mod top;
+
+use polariscope_graph::Graph;
+use polariscope_network::Weights;
+use rayon::prelude::*;
+
+pub use readout::Readouts;
+pub use source::{Centring, Config, best_readouts};
+pub use statistics::Sampled;
+pub use sum::Float;
+pub use top::{Top, TopSampler};
+
+use crate::GeometryError;
+use source::Source;
+use statistics::error_so_far;
+use sum::{Sum, quantum};
+
+/// Independent groups of networks.
+pub const GROUPS: usize = 16;
+/// Rows that make adding a block cheap beside computing it.
+const ROWS: usize = 256;
+/// Multiplications for each entry of G that do the same.
+const WORK: f64 = 300.0;
+/// No stop rule asks for more networks.
+pub const MOST: u64 = 1 << 20;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// After this many networks.
+    Networks(u64),
+    /// When the relative standard error of the matrix is at most this, or after [`MOST`] networks.
+    Error(f64),
+}
+
+impl Limit {
+    fn networks(self) -> u64 {
+        match self {
+            Limit::Networks(n) => n,
+            Limit::Error(_) => MOST,
+        }
+    }
+}
+
+/// One part of a run that several processes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    pub index: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
+}
+
+/// How far a run is: everything that a checkpoint holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Waves that are done; a wave is a block of every group.
+    waves: u64,
+    quantum: f64,
+    dim: usize,
+    sums: Vec<Sum>,
+}
+
+impl State {
+    /// Networks added so far.
+    pub fn networks(&self) -> u64 {
+        self.sums.iter().map(|s| s.count).sum()
+    }
+
+    /// Adds another shard's part.
+    pub fn merge(&mut self, other: &State) -> Result<(), GeometryError> {
+        if (self.dim, self.quantum) != (other.dim, other.quantum) {
+            return Err(GeometryError::Checkpoint(
+                "the parts are not of one run: their inputs or scales differ".into(),
+            ));
+        }
+        let pairs = self.sums.iter_mut().zip(&other.sums);
+        pairs.into_iter().try_for_each(|(a, b)| a.merge(b))
+    }
+}
+
+/// A planned run.
+///
+/// ```
+/// use polariscope_geometry::{Gradient, Limit, Method, Output, Probe, Sampler};
+/// use polariscope_geometry::{Centring, Readouts, SampleConfig, Shard};
+/// use polariscope_graph::{ZooOptions, zoo};
+/// let input = Some("1x8x8".parse()?);
+/// let graph = zoo("mlp-2x16", &ZooOptions { input, ..ZooOptions::default() })?;
+/// let config = SampleConfig {
+///     seed: 0,
+///     method: Method::Sample,
+///     gradient: Gradient::Autodiff,
+///     probe: Probe::Gauss { sigma: 1.0 },
+///     probes: 4,
+///     output: Output::Logit(0),
+///     readouts: Readouts::Drawn(1),
+///     centring: Centring::None,
+/// };
+/// let sampler = Sampler::<f32>::new(&graph, config, Vec::new(), Limit::Networks(500), Shard::WHOLE)?;
+/// let mut state = sampler.start();
+/// while !sampler.done(&state) {
+///     sampler.advance(&mut state)?;
+/// }
+/// let sampled = sampler.finish(state)?;
+/// // L = 2 hidden layers: tr G = 3⁻³ 2⁻².
+/// let trace = sampled.trace();
+/// assert!((trace.value - 1.0 / 108.0).abs() < 4.0 * trace.standard_error);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Sampler<T> {
+    source: Source<T>,
+    limit: Limit,
+    shard: Shard,
+    quantum: f64,
+    /// Networks of a block.
+    block: u64,
+}
+
+impl<T: Float> Sampler<T> {
+    /// Plans a run over random networks, or over the `given` ones (then `limit` is their number).
+    pub fn new(
+        graph: &Graph,
+        config: Config,
+        given: Vec<Weights<T>>,
+        limit: Limit,
+        shard: Shard,
+    ) -> Result<Self, GeometryError> {
+        let limit = match given.len() {
+            0 => limit,
+            n => Limit::Networks(n as u64),
+        };
+        if limit == Limit::Networks(0) || shard.index >= shard.count {
+            return Err(GeometryError::Question(
+                "there must be at least one network, and a shard is i/n with i from 1 to n".into(),
+            ));
+        }
+        if matches!(limit, Limit::Error(_)) && shard != Shard::WHOLE {
+            return Err(GeometryError::Question(
+                "shards cannot see each other's error: give --samples in place of --error".into(),
+            ));
+        }
+        let source = Source::new(graph, config, given)?;
+        let quantum = quantum(source.largest()?, limit.networks());
+        let dim = source.dim() as f64;
+        let enough = (WORK * dim * dim / source.work()).ceil() as usize;
+        let block = enough.clamp(1, (ROWS / source.rows_a_network()).max(1)) as u64;
+        Ok(Self {
+            source,
+            limit,
+            shard,
+            quantum,
+            block,
+        })
+    }
+
+    /// The question as resolved.
+    pub fn config(&self) -> &Config {
+        self.source.config()
+    }
+
+    /// Multiplications of one network, for estimates of time.
+    pub fn work(&self) -> f64 {
+        self.source.work()
+    }
+
+    /// Networks of a wave, after which a run can be interrupted.
+    pub fn wave(&self) -> u64 {
+        self.block * GROUPS as u64
+    }
+
+    /// Networks at which the run ends, as far as is known.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Bytes that a run over inputs of `dim` numbers takes: the sums, the matrix and its decomposition, a wave of rows.
+    pub fn memory(dim: usize) -> f64 {
+        let square = (dim * dim) as f64;
+        8.0 * (0.5 * GROUPS as f64 + 6.0) * square + (GROUPS * ROWS * dim * size_of::<T>()) as f64
+    }
+
+    /// Nothing done.
+    pub fn start(&self) -> State {
+        let dim = self.source.dim();
+        let mean = match self.config().centring {
+            Centring::None => 0,
+            Centring::Mean => dim,
+        };
+        State {
+            waves: 0,
+            quantum: self.quantum,
+            dim,
+            sums: vec![Sum::zero(dim, mean); GROUPS],
+        }
+    }
+
+    /// Whether the run has reached its limit.
+    pub fn done(&self, state: &State) -> bool {
+        match self.limit {
+            Limit::Networks(n) => state.waves * self.wave() >= n,
+            Limit::Error(e) => {
+                let networks = state.networks();
+                networks >= MOST
+                    || due(state.waves) && error_so_far(state).is_some_and(|found| found <= e)
+            }
+        }
+    }
+
+    /// Computes one wave: the next block of every group.
+    pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
+        let first = state.waves * self.wave();
+        let last = (first + self.wave()).min(self.limit.networks());
+        let (dim, rows) = (self.source.dim(), self.source.rows_a_network());
+        let row = rows * dim;
+        // The networks of each group that this shard computes.
+        let blocks: Vec<Vec<u64>> = (0..GROUPS as u64)
+            .map(|g| {
+                let number = state.waves * GROUPS as u64 + g;
+                let ours = number % self.shard.count == self.shard.index;
+                let networks = (first + g..last).step_by(GROUPS);
+                networks.filter(|_| ours).collect()
+            })
+            .collect();
+        let networks: Vec<u64> = blocks.concat();
+        let mut buffer = vec![T::ZERO; networks.len() * row];
+        buffer
+            .par_chunks_mut(row)
+            .zip(&networks)
+            .try_for_each(|(out, &index)| self.source.rows(index, out))?;
+        let mut at = 0;
+        for (sum, block) in state.sums.iter_mut().zip(&blocks) {
+            let part = &buffer[at * row..][..block.len() * row];
+            sum.add(part, dim, block.len(), self.quantum)?;
+            at += block.len();
+        }
+        state.waves += 1;
+        Ok(())
+    }
+
+    /// What has been found.
+    pub fn finish(&self, state: State) -> Result<Sampled, GeometryError> {
+        if state.networks() == 0 {
+            return Err(GeometryError::Question(
+                "this shard has no network: use fewer shards or more --samples".into(),
+            ));
+        }
+        Ok(Sampled::new(state, self.config().centring))
+    }
+
+    /// Reads a checkpoint of this very run.
+    pub fn restore(&self, bytes: &[u8]) -> Result<State, GeometryError> {
+        let state = State::from_bytes(bytes)?;
+        if (state.dim, state.quantum) != (self.source.dim(), self.quantum) {
+            return Err(GeometryError::Checkpoint(
+                "the checkpoint belongs to another run".into(),
+            ));
+        }
+        Ok(state)
+    }
+}
+
+/// Waves after which the error is looked at: every one at first, then every time a quarter more is there.
+fn due(waves: u64) -> bool {
+    let step = (waves / 4).max(1).next_power_of_two();
+    waves > 0 && waves.is_multiple_of(step)
+}

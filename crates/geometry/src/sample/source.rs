@@ -1,0 +1,364 @@
+//! Gradients of one network after the other: the rows g whose outer products average to G.
+//!
+//! Network i contributes A_i = Σ g gᵀ over its rows, each row scaled by 1/√(probes · read-outs).
+//!
+//! | quantity | row |
+//! |---|---|
+//! | [`Method::Sample`] | ∇ₓf, by autodiff or dipole |
+//! | [`Method::Mixed`] | Mᵀz with z ~ N(0, I) over the parameters: E_z[Mᵀz zᵀM] = MᵀM, and M is never formed |
+
+use std::sync::{Mutex, PoisonError};
+
+use polariscope_diff::Number;
+use polariscope_graph::Graph;
+use polariscope_network::{Dipole, Network, Scalar, Weights, multiplications};
+use polariscope_random::Stream;
+
+use super::readout::{Readouts, Trunk, best};
+use crate::{GeometryError, Gradient, Method, Output, Probe};
+
+/// What is sampled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Seed of weights, probes and read-outs.
+    pub seed: u64,
+    /// [`Method::Sample`] or [`Method::Mixed`].
+    pub method: Method,
+    /// By which derivative.
+    pub gradient: Gradient,
+    /// Where.
+    pub probe: Probe,
+    /// Points for each network.
+    pub probes: usize,
+    /// Which scalar.
+    pub output: Output,
+    /// What happens to the last layer.
+    pub readouts: Readouts,
+    /// Whether the mean gradient is removed, as PCA does.
+    pub centring: Centring,
+}
+
+/// Whether the mean gradient is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Centring {
+    /// `G = E[g gᵀ]`.
+    None,
+    /// The covariance `E[g gᵀ] − E[g]E[g]ᵀ`, with the divisor T − 1.
+    Mean,
+}
+
+/// Networks whose gradients set the scale and the number of read-outs.
+const PILOTS: u64 = 8;
+/// Read-outs of each pilot.
+const PILOT_READOUTS: usize = 4;
+/// What drawing a weight costs in multiplications.
+const DRAW: f64 = 70.0;
+
+/// Networks, drawn or given, as a source of rows.
+pub(crate) struct Source<T> {
+    config: Config,
+    /// The network, or its trunk.
+    network: Network<T>,
+    trunk: Option<Trunk>,
+    dipole: Option<Dipole<T>>,
+    /// Networks in place of random ones.
+    given: Vec<Weights<T>>,
+    /// Weights to draw into.
+    idle: Mutex<Vec<Weights<T>>>,
+}
+
+impl<T: Number> Source<T> {
+    /// Random networks, or the `given` ones.
+    pub fn new(
+        graph: &Graph,
+        mut config: Config,
+        given: Vec<Weights<T>>,
+    ) -> Result<Self, GeometryError> {
+        check(graph, &config)?;
+        if let Probe::Points { x, .. } = &config.probe {
+            config.probes = config.probes.min(x.len() / graph.input().len());
+        }
+        let integrable = given.is_empty()
+            && config.readouts != Readouts::Own
+            && config.method == Method::Sample
+            && config.gradient == Gradient::Autodiff;
+        let trunk = Trunk::of(graph).filter(|_| integrable);
+        let dipole = match (config.gradient, config.output) {
+            (Gradient::Autodiff, _) => None,
+            (Gradient::Dipole { .. }, Output::All) => {
+                return Err(GeometryError::Question(
+                    "a dipole takes one output at a time: use --logit k or --logit mean".into(),
+                ));
+            }
+            (Gradient::Dipole { h }, Output::Logit(k)) => {
+                Some(Dipole::new(graph, h, Scalar::Logit(k))?)
+            }
+            (Gradient::Dipole { h }, Output::Mean) => Some(Dipole::new(graph, h, Scalar::Mean)?),
+        };
+        config.readouts = match (&trunk, config.readouts) {
+            (None, _) => Readouts::Own,
+            (Some(trunk), _) if trunk.all() => Readouts::Every,
+            (Some(_), readouts) => readouts,
+        };
+        let network = Network::new(trunk.as_ref().map_or(graph, |t| &t.graph).clone());
+        Ok(Self {
+            config,
+            network,
+            trunk,
+            dipole,
+            given,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// The question as resolved: read-outs that apply, probes that exist.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Numbers in a row.
+    pub fn dim(&self) -> usize {
+        self.network.graph().input().len()
+    }
+
+    /// Rows of a network.
+    pub fn rows_a_network(&self) -> usize {
+        self.config.probes * self.cotangents_a_network()
+    }
+
+    fn cotangents_a_network(&self) -> usize {
+        match (&self.trunk, self.config.readouts, self.config.output) {
+            (Some(_), Readouts::Drawn(k), _) => k,
+            (Some(trunk), _, _) => trunk.width,
+            (None, _, Output::All) => self.network.graph().output().len(),
+            (None, _, Output::Logit(_) | Output::Mean) => 1,
+        }
+    }
+
+    /// Multiplications that a network takes: its draws, and its gradients.
+    pub fn work(&self) -> f64 {
+        let forward = multiplications(self.network.graph()) as f64;
+        let gradients = match self.config.gradient {
+            Gradient::Autodiff => 3.0 * self.rows_a_network() as f64,
+            Gradient::Dipole { .. } => (2 * self.dim() * self.rows_a_network()) as f64,
+        };
+        self.draws() + gradients * forward
+    }
+
+    fn draws(&self) -> f64 {
+        DRAW * self.network.graph().parameter_count() as f64
+    }
+
+    /// Writes the rows of network `index`.
+    pub fn rows(&self, index: u64, out: &mut [T]) -> Result<(), GeometryError> {
+        let rows = match self.given.get(index as usize) {
+            Some(weights) => self.rows_of(weights, index),
+            None => {
+                let idle = self.lock().pop();
+                let graph = self.network.graph();
+                let mut weights = idle.unwrap_or_else(|| Weights::zeros(graph));
+                weights.redraw(graph, self.config.seed, index);
+                let rows = self.rows_of(&weights, index);
+                self.lock().push(weights);
+                rows
+            }
+        }?;
+        let scale = T::from_f64(1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt());
+        for (out, x) in out.iter_mut().zip(&rows) {
+            if !x.is_finite() {
+                return Err(GeometryError::NotFinite { network: index });
+            }
+            *out = *x * scale;
+        }
+        Ok(())
+    }
+
+    /// Rows that are summed, not averaged: the outputs under `all` where no read-out stands for them.
+    fn outer(&self) -> f64 {
+        match (&self.trunk, self.config.output) {
+            (None, Output::All) => self.network.graph().output().len() as f64,
+            _ => 1.0,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Weights<T>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows_of(&self, weights: &Weights<T>, index: u64) -> Result<Vec<T>, GeometryError> {
+        let x = self.points(index);
+        let dim = self.dim();
+        if let Some(dipole) = &self.dipole {
+            let rows = x.chunks_exact(dim).map(|x| dipole.gradient(weights, x));
+            return Ok(rows.collect::<Result<Vec<_>, _>>()?.concat());
+        }
+        let cotangents = self.cotangents(index);
+        let k = self.cotangents_a_network();
+        let repeated: Vec<T> = if k == 1 {
+            x
+        } else {
+            x.chunks_exact(dim).flat_map(|x| x.repeat(k)).collect()
+        };
+        let u = cotangents.repeat(self.config.probes);
+        match self.config.method {
+            Method::Mixed => {
+                let z = self.direction(index);
+                let scalar = match self.config.output {
+                    Output::Logit(k) => Scalar::Logit(k),
+                    Output::Mean | Output::All => Scalar::Mean,
+                };
+                Ok(self
+                    .network
+                    .input_gradient_tangent(weights, &z, &repeated, scalar)?)
+            }
+            Method::Sample | Method::Exact | Method::MeanField => {
+                Ok(self.network.input_vjp(weights, &repeated, &u)?)
+            }
+        }
+    }
+
+    /// The probes of a network, probes × dim.
+    fn points(&self, index: u64) -> Vec<T> {
+        let dim = self.dim();
+        let widen = |x: &f32| T::from_f64(f64::from(*x));
+        match &self.config.probe {
+            Probe::Zero => vec![T::ZERO; self.config.probes * dim],
+            Probe::Gauss { sigma } => {
+                let mut x = vec![0f32; self.config.probes * dim];
+                Stream::new(self.config.seed, index, "probes").normal(*sigma as f32, &mut x);
+                x.iter().map(widen).collect()
+            }
+            Probe::Points { x, .. } => {
+                let count = x.len() / dim;
+                let point = |i: usize| x[i * dim..][..dim].iter().map(widen);
+                if self.config.probes >= count {
+                    return (0..count).flat_map(point).collect();
+                }
+                let mut cursor = Stream::new(self.config.seed, index, "probes").cursor();
+                let chosen = cursor.permutation(count);
+                chosen[..self.config.probes]
+                    .iter()
+                    .flat_map(|&i| point(i))
+                    .collect()
+            }
+        }
+    }
+
+    /// The scalars that are differentiated, as cotangents of the outputs or features, one a row.
+    fn cotangents(&self, index: u64) -> Vec<T> {
+        let Config {
+            seed,
+            readouts,
+            output,
+            ..
+        } = self.config;
+        let outputs = self.network.graph().output().len();
+        let rows = match &self.trunk {
+            Some(trunk) => trunk.cotangents(readouts, output, seed, index),
+            None => match output {
+                Output::Logit(k) => (0..outputs).map(|i| f64::from(u8::from(i == k))).collect(),
+                Output::Mean => vec![1.0 / outputs as f64; outputs],
+                Output::All => (0..outputs * outputs)
+                    .map(|at| f64::from(u8::from(at % (outputs + 1) == 0)))
+                    .collect(),
+            },
+        };
+        rows.into_iter().map(T::from_f64).collect()
+    }
+
+    /// z ~ N(0, I) over the trainable parameters.
+    fn direction(&self, index: u64) -> Weights<T> {
+        let graph = self.network.graph();
+        let mut z = Weights::<T>::zeros(graph);
+        for i in graph.trainable() {
+            let name = format!("direction of {}", graph.params[i].name);
+            let mut draws = vec![0f32; graph.params[i].len()];
+            Stream::new(self.config.seed, index, &name).normal(1.0, &mut draws);
+            for (z, draw) in z.values[i].iter_mut().zip(draws) {
+                *z = T::from_f64(f64::from(draw));
+            }
+        }
+        z
+    }
+
+    /// A few networks, to set the scale: the largest diagonal entry of their A.
+    pub fn largest(&self) -> Result<f64, GeometryError> {
+        let networks = match self.given.len() {
+            0 => PILOTS,
+            given => given as u64,
+        };
+        let (dim, rows) = (self.dim(), self.rows_a_network());
+        let mut largest = 0f64;
+        let mut buffer = vec![T::ZERO; rows * dim];
+        for index in 0..networks {
+            self.rows(index, &mut buffer)?;
+            let diagonal = |d: usize| -> f64 {
+                let column = buffer.iter().skip(d).step_by(dim);
+                column.map(|x| x.to_f64().powi(2)).sum()
+            };
+            largest = (0..dim).map(diagonal).fold(largest, f64::max);
+        }
+        match largest > 0.0 {
+            true => Ok(largest),
+            false => Err(GeometryError::Vanishes),
+        }
+    }
+}
+
+/// The number of read-outs for each trunk that reaches a precision soonest; costs are counted, not timed, so the
+/// same question gives the same number everywhere.
+pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readouts, GeometryError> {
+    let pilot = Config {
+        readouts: Readouts::Drawn(PILOT_READOUTS),
+        probes: 1,
+        ..config.clone()
+    };
+    let source = Source::<T>::new(graph, pilot, Vec::new())?;
+    if source.config.readouts != Readouts::Drawn(PILOT_READOUTS) {
+        return Ok(source.config.readouts);
+    }
+    let dim = source.dim();
+    let mut rows = Vec::new();
+    for index in 0..PILOTS {
+        let mut buffer = vec![T::ZERO; PILOT_READOUTS * dim];
+        source.rows(index, &mut buffer)?;
+        let wide: Vec<f64> = buffer.iter().map(|x| x.to_f64()).collect();
+        rows.push(wide.chunks_exact(dim).map(<[f64]>::to_vec).collect());
+    }
+    let gradient = 3.0 * multiplications(graph) as f64 * config.probes as f64;
+    Ok(Readouts::Drawn(best(&rows, source.draws(), gradient)))
+}
+
+/// Questions that make no sense.
+fn check(graph: &Graph, config: &Config) -> Result<(), GeometryError> {
+    let wrong = |text: String| Err(GeometryError::Question(text));
+    let outputs = graph.output().len();
+    if let Output::Logit(k) = config.output
+        && k >= outputs
+    {
+        return wrong(format!(
+            "--logit {k}: the network has {outputs} outputs, counted from 0"
+        ));
+    }
+    if let Probe::Points { x, source } = &config.probe {
+        let dim = graph.input().len();
+        if x.is_empty() || !x.len().is_multiple_of(dim) {
+            return wrong(format!(
+                "{source}: its samples do not have the {dim} numbers of the input {}",
+                graph.input()
+            ));
+        }
+    }
+    if config.method == Method::Mixed && config.output == Output::All {
+        return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
+    }
+    if config.method == Method::Mixed && config.gradient != Gradient::Autodiff {
+        return wrong("mixed has its own exact derivative: leave --gradient out".into());
+    }
+    if config.centring == Centring::Mean && config.probes > 1 {
+        return wrong(
+            "the mean gradient is removed over networks with one probe each: use --probes 1".into(),
+        );
+    }
+    Ok(())
+}

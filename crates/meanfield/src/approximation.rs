@@ -1,0 +1,169 @@
+//! What mean field takes for granted.
+//!
+//! Backward, slopes are taken as independent of the weights they meet. That is exact, at any width, for
+//! relu, leaky relu and abs in a chain of dense or locally connected layers (flipping the weights and the bias
+//! of a neuron exchanges its two slopes and changes no product of two weights); smooth activations add a term along x there.
+//! Elsewhere it is an approximation.
+
+use polariscope_graph::{Activation, Graph, Op};
+
+use crate::laws::{bias_variance, is_zero};
+use crate::linear::is_identity;
+use crate::paths::{bare, is_weighted, live};
+use crate::refusal::unsupported;
+use crate::{Method, Refusal};
+
+/// The approximations that [`crate::mean_field`] makes on a graph, beyond infinite width; none where it is exact.
+///
+/// ```
+/// use polariscope_graph::{ZooOptions, zoo};
+/// use polariscope_meanfield::approximations;
+/// let mlp = zoo("mlp-2x100", &ZooOptions::default()).unwrap();
+/// assert!(approximations(&mlp).is_empty());
+/// let lenet = zoo("lenet", &ZooOptions::default()).unwrap();
+/// assert_eq!(approximations(&lenet)[0], "max-pool taken as average pool (pool1, pool2)");
+/// ```
+pub fn approximations(graph: &Graph) -> Vec<String> {
+    let live = live(graph);
+    let nodes = || {
+        let nodes = graph.nodes.iter().zip(&live).enumerate();
+        nodes
+            .filter(|(_, (_, live))| **live)
+            .map(|(i, (n, _))| (i, n))
+    };
+    let mut found = Vec::new();
+    let pools = nodes().filter(|(_, n)| matches!(n.op, Op::MaxPool(_)));
+    let pools: Vec<&str> = pools.map(|(_, n)| n.layer.as_str()).collect();
+    if !pools.is_empty() {
+        found.push(format!(
+            "max-pool taken as average pool ({})",
+            pools.join(", ")
+        ));
+    }
+    let shaped = shaped(graph);
+    let reads_shaped = nodes().filter(|(_, n)| {
+        let nonlinear = matches!(n.op, Op::Activation(a) if !is_identity(a));
+        nonlinear && n.inputs.iter().any(|i| shaped[i.0])
+    });
+    let reads_shaped: Vec<&str> = reads_shaped.map(|(_, n)| n.layer.as_str()).collect();
+    if !reads_shaped.is_empty() {
+        found.push(format!(
+            "sums that carry activations taken as Gaussian with their mean and covariance ({})",
+            reads_shaped.join(", ")
+        ));
+    }
+    let nonlinear = nodes().any(|(_, n)| matches!(n.op, Op::Activation(a) if !is_identity(a)));
+    if nonlinear && !nodes().all(|(_, n)| keeps_slopes_independent(&n.op)) {
+        found.push("slopes of activations taken independent of the weights".to_owned());
+    }
+    found
+}
+
+/// Whether each node holds what an activation made, with no weight since.
+fn shaped(graph: &Graph) -> Vec<bool> {
+    let mut shaped = vec![false; graph.nodes.len()];
+    for (i, node) in graph.nodes.iter().enumerate() {
+        shaped[i] = match node.op {
+            Op::Activation(a) if !is_identity(a) => true,
+            ref op => !is_weighted(op) && node.inputs.iter().any(|i| shaped[i.0]),
+        };
+    }
+    shaped
+}
+
+/// Whether flipping the weights of one neuron flips it alone and its slope is one of two numbers.
+fn keeps_slopes_independent(op: &Op) -> bool {
+    match op {
+        Op::Activation(activation) => match activation {
+            Activation::Identity
+            | Activation::Relu
+            | Activation::LeakyRelu { .. }
+            | Activation::Abs => true,
+            Activation::Gelu
+            | Activation::Tanh
+            | Activation::Erf
+            | Activation::Sin
+            | Activation::Sigmoid
+            | Activation::Silu
+            | Activation::Softplus { .. } => false,
+        },
+        Op::Input
+        | Op::Dense { .. }
+        | Op::Local { .. }
+        | Op::Bias { .. }
+        | Op::Scale { .. }
+        | Op::Dropout { .. }
+        | Op::Flatten
+        | Op::BatchNorm { .. } => true,
+        Op::Conv { .. }
+        | Op::MaxPool(_)
+        | Op::AvgPool(_)
+        | Op::GlobalAvgPool
+        | Op::Add
+        | Op::Concat
+        | Op::LayerNorm { .. }
+        | Op::GroupNorm { .. }
+        | Op::RmsNorm { .. }
+        | Op::ToTokens
+        | Op::ClassToken { .. }
+        | Op::Position { .. }
+        | Op::TakeToken { .. }
+        | Op::Attention { .. } => false,
+    }
+}
+
+/// Refuses graphs that are beyond mean field: unknown ops, activations on the bare input, laws with a mean.
+pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
+    let bare = bare(graph);
+    for (i, node) in graph.nodes.iter().enumerate() {
+        if !live[i] {
+            continue;
+        }
+        match &node.op {
+            Op::Activation(activation) if bare[i] && !is_identity(*activation) => {
+                return Err(Refusal::Unmixed {
+                    op: activation.name(),
+                    layer: node.layer.clone(),
+                });
+            }
+            Op::Bias { bias, scale } => {
+                bias_variance(graph, *bias, *scale)?;
+            }
+            Op::BatchNorm {
+                bias, running_mean, ..
+            } => {
+                for id in [*bias, *running_mean] {
+                    if !is_zero(graph, id, 1.0) {
+                        return Err(Refusal::Law {
+                            param: graph.param(id).name.clone(),
+                            problem: "a law other than 0",
+                            wanted: "β and the running mean must start at 0",
+                        });
+                    }
+                }
+            }
+            Op::Input
+            | Op::Dense { .. }
+            | Op::Conv { .. }
+            | Op::Local { .. }
+            | Op::Activation(_)
+            | Op::Add
+            | Op::Scale { .. }
+            | Op::Dropout { .. }
+            | Op::MaxPool(_)
+            | Op::AvgPool(_)
+            | Op::GlobalAvgPool
+            | Op::Flatten
+            | Op::Concat => {}
+            Op::LayerNorm { .. }
+            | Op::GroupNorm { .. }
+            | Op::RmsNorm { .. }
+            | Op::ToTokens
+            | Op::ClassToken { .. }
+            | Op::Position { .. }
+            | Op::TakeToken { .. }
+            | Op::Attention { .. } => return Err(unsupported(Method::MeanField, node)),
+        }
+    }
+    Ok(())
+}

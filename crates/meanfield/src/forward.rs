@@ -1,0 +1,348 @@
+//! Second moments and means of signals at infinite width, from the input to the outputs.
+//!
+//! Q[α,α'] = E[h_α h_α'] and m[α] = E[h_α] over positions of one channel, at one probe x. With v = Var(w):
+//!
+//! | op | Q_out |
+//! |---|---|
+//! | input | x_c x_cᵀ in channel c |
+//! | dense | v Σ Q over all inputs, on the diagonal |
+//! | conv | v Σ_c Σ_β Q_c[s·o + β − pad, s·o' + β − pad] |
+//! | local | the same with o = o' only: weights are not shared |
+//! | bias | Q + Var(b) for all pairs of a channel |
+//! | activation | E[φ(u)φ(v)], (u, v) Gaussians of mean m and covariance Q − m mᵀ ([`crate::dual`]) |
+//! | average pool of k numbers | Σ Q/k² over both windows |
+//! | add | sum over the inputs, and m_i m_jᵀ for each pair i ≠ j |
+//!
+//! A max pool is taken as an average pool. Means come from the input and from activations, go through pools and
+//! sums as signals do, and end at a weight; they are followed where a sum or an activation reads them before.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use polariscope_graph::{Activation, Graph, Node, Op, Shape, Window};
+use rayon::prelude::*;
+
+use crate::backward::{Slope, by_group};
+use crate::blocks::{Block, Blocks, Mean};
+use crate::chain::{Arguments, chains};
+use crate::dual::{Dual, Pair, Shifted, dual};
+use crate::laws::{batch_norm_gain, bias_variance, weight_variance};
+use crate::layout::{Layout, channels};
+use crate::linear::is_identity;
+use crate::matrix::Matrix;
+use crate::paths::read_unweighted;
+use crate::refusal::unsupported;
+use crate::window::{Axis, Direction, Pairing, axes, slide, slide_sums};
+use crate::{Method, Refusal};
+
+/// E[φ'φ'] of every activation at the probe x, and what skips make of it ([`crate::chain`]).
+pub(crate) fn slopes(
+    graph: &Graph,
+    layouts: &[Layout],
+    live: &[bool],
+    x: &[f64],
+) -> Result<Vec<Slope>, Refusal> {
+    // How often each value is still to be read: it is freed with its last reader.
+    let mut readers = vec![0; graph.nodes.len()];
+    for (node, _) in graph.nodes.iter().zip(live).filter(|(_, live)| **live) {
+        node.inputs.iter().for_each(|i| readers[i.0] += 1);
+    }
+    let chains = chains(graph, &readers)?;
+    let with_mean = read_unweighted(graph);
+    let mut values: Vec<Option<Blocks>> = vec![None; graph.nodes.len()];
+    let mut slopes = Vec::with_capacity(graph.nodes.len());
+    let mut arguments: HashMap<usize, Arguments> = HashMap::new();
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let mut slope = Slope::Constant(1.0);
+        if live[i] && (readers[i] > 0 || matches!(node.op, Op::Activation(_))) {
+            let mut inputs = Vec::with_capacity(node.inputs.len());
+            for input in &node.inputs {
+                readers[input.0] -= 1;
+                let value = match readers[input.0] {
+                    0 => values[input.0].take(),
+                    _ => values[input.0].clone(),
+                };
+                inputs.push(value.unwrap_or_default());
+            }
+            if let (Op::Activation(activation), [argument]) = (&node.op, &inputs[..])
+                && chains.iter().any(|c| c.first == i || c.second == i)
+            {
+                arguments.insert(i, Arguments::new(*activation, argument));
+            }
+            let means = match with_mean[i] {
+                true => Means::Follow,
+                false => Means::Drop,
+            };
+            let q = step(graph, node, layouts, x, inputs, means, &mut slope)?;
+            values[i] = Some(q);
+        }
+        slopes.push(slope);
+    }
+    for chain in &chains {
+        let (first, second) = (arguments.get(&chain.first), arguments.get(&chain.second));
+        if let (Some(first), Some(second)) = (first, second) {
+            let factor = second.after(first, chain.gain);
+            match &mut slopes[chain.sum] {
+                Slope::Sides(sides) => sides.push((chain.side, factor)),
+                other => *other = Slope::Sides(vec![(chain.side, factor)]),
+            }
+        }
+    }
+    Ok(slopes)
+}
+
+/// Whether the mean of a value is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Means {
+    Follow,
+    Drop,
+}
+
+fn step(
+    graph: &Graph,
+    node: &Node,
+    layouts: &[Layout],
+    x: &[f64],
+    mut inputs: Vec<Blocks>,
+    means: Means,
+    slope: &mut Slope,
+) -> Result<Blocks, Refusal> {
+    if node.op == Op::Concat {
+        let mut all = Blocks::default();
+        for block in inputs.iter().flat_map(Blocks::iter) {
+            all.push(block.clone());
+        }
+        return Ok(all);
+    }
+    if node.op == Op::Add {
+        let sum = inputs.into_iter().reduce(Blocks::plus);
+        return Ok(sum.unwrap_or_default());
+    }
+    let q = inputs.pop().unwrap_or_default();
+    let input = node.inputs.first().map_or(&layouts[0], |i| &layouts[i.0]);
+    Ok(match &node.op {
+        Op::Input => probe(input, x),
+        Op::Dense { weight, scale } => {
+            let v = weight_variance(graph, *weight, *scale)?;
+            let features = graph.param(*weight).shape[0];
+            Block::new(features, v * q.trace(), Matrix::constant([1, 1], 1.0)).into()
+        }
+        Op::Conv {
+            weight,
+            scale,
+            window,
+            groups,
+        } => {
+            let v = weight_variance(graph, *weight, *scale)?;
+            let axes = ahead(window, input, node);
+            let out = graph.param(*weight).shape[0] / groups;
+            by_group(&q, *groups, channels(input) / groups, out, |sum| Block {
+                scale: v * sum.scale,
+                ..Block::new(1, 1.0, slide(&sum.matrix, &axes, Pairing::Shared))
+            })
+        }
+        Op::Local {
+            weight,
+            scale,
+            window,
+        } => {
+            let v = weight_variance(graph, *weight, *scale)?;
+            let axes = ahead(window, input, node);
+            let (n, all) = (channels(input), graph.param(*weight).shape[0]);
+            let grid = crate::window::grid(node.shape).unwrap_or([1, 1]);
+            by_group(&q, 1, n, all, |sum| {
+                let [_, width] = sum.matrix.grid();
+                let variances = slide_sums(&sum.matrix.variances(), width, &axes);
+                Block::new(1, v * sum.scale, Matrix::diagonal(grid, &variances))
+            })
+        }
+        Op::Bias { bias, scale } => {
+            let v = bias_variance(graph, *bias, *scale)?;
+            with_bias(q, v, node.shape)
+        }
+        Op::Activation(activation) if is_identity(*activation) => q,
+        Op::Activation(activation) => {
+            let mut field = Blocks::default();
+            let mut slopes = Vec::new();
+            let values = q.map(|block| {
+                let (value, slope, mean) = activate(*activation, block, means);
+                slopes.push((Arc::clone(&value), slope));
+                Block {
+                    channels: 1,
+                    scale: 1.0,
+                    matrix: value,
+                    mean,
+                }
+            });
+            for block in values.iter() {
+                let made = slopes.iter().find(|(v, _)| Arc::ptr_eq(v, &block.matrix));
+                if let Some((_, slope)) = made {
+                    field.push(Block {
+                        channels: block.channels,
+                        scale: 1.0,
+                        matrix: Arc::clone(slope),
+                        mean: None,
+                    });
+                }
+            }
+            *slope = Slope::Field(field);
+            values
+        }
+        Op::AvgPool(window) | Op::MaxPool(window) => {
+            let axes = ahead(window, input, node);
+            let taps = (window.kernel[0] * window.kernel[1]) as f64;
+            let mean = |block: &Block| {
+                let [_, width] = block.matrix.grid();
+                let sums = slide_sums(block.mean.as_deref()?, width, &axes);
+                Some(sums.iter().map(|sum| sum / taps).collect())
+            };
+            q.map(|block| Block {
+                scale: block.scale / (taps * taps),
+                mean: mean(block),
+                ..Block::new(1, 1.0, slide(&block.matrix, &axes, Pairing::All))
+            })
+        }
+        Op::GlobalAvgPool => q.map(|block| {
+            let positions = block.matrix.positions() as f64;
+            let mean = block.matrix.sum() / (positions * positions);
+            let average = |m: &Mean| [m.iter().sum::<f64>() / positions].into();
+            Block {
+                mean: block.mean.as_ref().map(average),
+                ..Block::new(1, block.scale * mean, Matrix::constant([1, 1], 1.0))
+            }
+        }),
+        Op::Scale { by } => q.amplified(*by, by * by),
+        Op::BatchNorm {
+            weight,
+            running_var,
+            eps,
+            ..
+        } => {
+            let gain = batch_norm_gain(graph, *weight, *running_var, *eps)?;
+            q.amplified(gain.factor, gain.square)
+        }
+        Op::Dropout { .. } | Op::Flatten | Op::Add | Op::Concat => q,
+        Op::LayerNorm { .. }
+        | Op::GroupNorm { .. }
+        | Op::RmsNorm { .. }
+        | Op::ToTokens
+        | Op::ClassToken { .. }
+        | Op::Position { .. }
+        | Op::TakeToken { .. }
+        | Op::Attention { .. } => return Err(unsupported(Method::MeanField, node)),
+    })
+}
+
+/// x_c x_cᵀ for every channel.
+fn probe(layout: &Layout, x: &[f64]) -> Blocks {
+    let mut blocks = Blocks::default();
+    let grid = layout[0].grid;
+    for channel in x.chunks_exact((grid[0] * grid[1]).max(1)) {
+        blocks.push(Block {
+            mean: Some(channel.into()),
+            ..Block::new(1, 1.0, Matrix::outer(grid, channel))
+        });
+    }
+    blocks
+}
+
+/// Adds a bias: one number a channel of an image or signal, one a feature of a vector.
+fn with_bias(q: Blocks, variance: f64, shape: Shape) -> Blocks {
+    if variance == 0.0 {
+        return q;
+    }
+    q.map(|block| {
+        let grid = block.matrix.grid();
+        let bias = match shape {
+            Shape::Vector { .. } => Matrix::diagonal(grid, &vec![1.0; block.matrix.positions()]),
+            Shape::Image { .. } | Shape::Signal { .. } | Shape::Tokens { .. } => {
+                Matrix::constant(grid, 1.0)
+            }
+        };
+        let terms = [(block.scale, &*block.matrix), (variance, &bias)];
+        Block {
+            mean: block.mean.clone(),
+            ..Block::new(1, 1.0, Matrix::combination(&terms))
+        }
+    })
+}
+
+/// Taps from the inputs of a node to its outputs.
+fn ahead(window: &Window, input: &Layout, node: &Node) -> [Axis; 2] {
+    let output = crate::window::grid(node.shape).unwrap_or([1, 1]);
+    axes(window, input[0].grid, output, Direction::Forward)
+}
+
+/// E[φφ] and E[φ'φ'] for every pair of positions, E[φ] for every position.
+fn activate(
+    activation: Activation,
+    block: &Block,
+    means: Means,
+) -> (Arc<Matrix>, Arc<Matrix>, Option<Mean>) {
+    let scale = block.scale;
+    let moments: Vec<f64> = block.matrix.variances().iter().map(|v| v * scale).collect();
+    let follow = means == Means::Follow;
+    let Some(mean) = block.mean.as_deref() else {
+        let (value, slope) = over_pairs(&block.matrix, |a, b, q| {
+            let pair = Pair {
+                q11: moments[a],
+                q12: scale * q,
+                q22: moments[b],
+            };
+            dual(activation, pair)
+        });
+        let mean = (follow && !is_odd(activation)).then(|| {
+            let centred = Shifted::new(activation, &vec![0.0; moments.len()], &moments);
+            (0..moments.len()).map(|p| centred.value(p)).collect()
+        });
+        return (value, slope, mean);
+    };
+    let laws = Shifted::new(activation, mean, &block.variances());
+    let (value, slope) = over_pairs(&block.matrix, |a, b, q| {
+        laws.dual(a, b, scale * q - mean[a] * mean[b])
+    });
+    let mean = follow.then(|| (0..moments.len()).map(|p| laws.value(p)).collect());
+    (value, slope, mean)
+}
+
+/// Two matrices made from one, entry by entry: `dual` gets two positions in row order and the entry.
+fn over_pairs(
+    q: &Matrix,
+    dual: impl Fn(usize, usize, f64) -> Dual + Sync,
+) -> (Arc<Matrix>, Arc<Matrix>) {
+    let [height, width] = q.grid();
+    let mut value = Matrix::constant([height, width], 0.0);
+    let mut slope = Matrix::constant([height, width], 0.0);
+    let bands = value.bands().into_par_iter().zip(slope.bands());
+    bands.enumerate().for_each(|(y, (value, slope))| {
+        for y2 in y..height {
+            let square = q.square(y, y2);
+            let first = (y2 - y) * width * width;
+            for x in 0..width {
+                // The square on the diagonal is symmetric: half of it is enough.
+                for x2 in if y == y2 { x } else { 0 }..width {
+                    let at = x * width + x2;
+                    let made = dual(y * width + x, y2 * width + x2, square[at]);
+                    (value[first + at], slope[first + at]) = (made.value, made.slope);
+                }
+            }
+        }
+    });
+    value.mirror();
+    slope.mirror();
+    (Arc::new(value), Arc::new(slope))
+}
+
+/// Whether φ(−u) = −φ(u), so that a mean of 0 stays 0.
+fn is_odd(activation: Activation) -> bool {
+    match activation {
+        Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => true,
+        Activation::LeakyRelu { .. }
+        | Activation::Relu
+        | Activation::Gelu
+        | Activation::Sigmoid
+        | Activation::Silu
+        | Activation::Softplus { .. }
+        | Activation::Abs => false,
+    }
+}

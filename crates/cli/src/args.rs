@@ -49,7 +49,7 @@ pub enum Verb {
     Geometry(Box<GeometryArgs>),
     /// Put the geometries of several architectures side by side
     Compare(Box<CompareArgs>),
-    /// Tell whether an architecture suits a data set: verdict, scores of the samples, directions to drop
+    /// Tell whether an architecture suits a data set: verdict, scores, directions to drop
     Align(Box<AlignArgs>),
     /// Find how the geometry begins to move when training on a data set starts
     Evolution(Box<EvolutionArgs>),

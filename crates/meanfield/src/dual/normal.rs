@@ -67,11 +67,8 @@ pub(crate) struct Quadrant {
 
 /// The quadrant below (h, k) for a correlation ρ, given √(1−ρ²) as well.
 pub(crate) fn quadrant(h: &Threshold, k: &Threshold, rho: f64, root: f64) -> Quadrant {
-    let (w, w2) = (
-        distance(h.at, k.at, rho, root),
-        distance(k.at, h.at, rho, root),
-    );
-    let (second_at_first, first_at_second) = (distribution(w), distribution(w2));
+    let w = Threshold::new(distance(h.at, k.at, rho, root));
+    let w2 = Threshold::new(distance(k.at, h.at, rho, root));
     let probability = if root == 0.0 {
         match rho > 0.0 {
             true => h.distribution.min(k.distribution),
@@ -81,17 +78,15 @@ pub(crate) fn quadrant(h: &Threshold, k: &Threshold, rho: f64, root: f64) -> Qua
         0.25 + rho.atan2(root) / TAU
     } else {
         let opposite = h.at * k.at < 0.0 || (h.at * k.at == 0.0 && h.at + k.at < 0.0);
-        let both = 0.5 * (h.distribution + k.distribution)
-            - owen(h, w, second_at_first)
-            - owen(k, w2, first_at_second);
+        let both = 0.5 * (h.distribution + k.distribution) - owen(h, &w) - owen(k, &w2);
         let probability = if opposite { both - 0.5 } else { both };
         probability.clamp(0.0, 1.0)
     };
     Quadrant {
         probability,
-        second_at_first,
-        first_at_second,
-        density: root * h.density * density(w),
+        second_at_first: w.distribution,
+        first_at_second: w2.distribution,
+        density: root * h.density * w.density,
     }
 }
 
@@ -108,30 +103,30 @@ fn distance(h: f64, k: f64, rho: f64, root: f64) -> f64 {
     }
 }
 
-/// T(h, w/h), given Φ(w).
-fn owen(h: &Threshold, w: f64, distribution_at_w: f64) -> f64 {
-    let (size, size_w) = (h.at.abs(), w.abs());
+/// T(h, w/h).
+fn owen(h: &Threshold, w: &Threshold) -> f64 {
+    let (size, size_w) = (h.at.abs(), w.at.abs());
     let positive = if size_w <= size {
-        series(size, size_w / size)
+        series(h, size_w / size)
     } else {
-        let product = (h.distribution - 0.5) * (distribution_at_w - 0.5);
-        0.25 - product.abs() - series(size_w, size / size_w)
+        let product = (h.distribution - 0.5) * (w.distribution - 0.5);
+        0.25 - product.abs() - series(w, size / size_w)
     };
-    // −0 has no side here: h = 0 counts as above it.
-    if (w < 0.0) == (h.at < 0.0) {
-        positive
-    } else {
-        -positive
+    // h = 0 counts as above 0, as the ½ of opposite signs has it.
+    match (w.at < 0.0) == (h.at < 0.0) {
+        true => positive,
+        false => -positive,
     }
 }
 
-/// T(h, α) for h ≥ 0, 0 ≤ α ≤ 1.
-fn series(h: f64, alpha: f64) -> f64 {
-    let x = 0.5 * h * h;
+/// T(|h|, α) for 0 ≤ α ≤ 1.
+fn series(h: &Threshold, alpha: f64) -> f64 {
+    let x = 0.5 * h.at * h.at;
     if x > NEGLIGIBLE {
         return 0.0;
     }
-    let mut mass = (-x).exp();
+    // P(N = j) and P(N > j).
+    let mut mass = h.density * TAU.sqrt();
     let mut tail = 1.0 - mass;
     let (mut power, mut sum) = (alpha, 0.0);
     let mut j = 0;

@@ -1,7 +1,7 @@
 //! The `[result]` of `run.toml`, and the tables beside it.
 
 use polariscope_data::npy;
-use polariscope_geometry::{Alignment, Match, Method, Verdict};
+use polariscope_geometry::{Alignment, Match, Method, Probe, Verdict};
 use polariscope_report::{Align, Table, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub struct Aligned {
     pub words: String,
     /// How the geometry was found.
     pub method: Method,
+    /// Where gradients were taken.
+    pub probe: String,
     /// Standard error of G over its norm, where it was sampled: Corr is known to at best about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry_error: Option<f64>,
@@ -108,6 +110,7 @@ impl<'a> Outcome<'a> {
     pub fn new(
         subject: &'a Subject,
         found: &Found,
+        probe: &Probe,
         alignment: Alignment,
         variances: &[f64],
     ) -> Self {
@@ -148,6 +151,7 @@ impl<'a> Outcome<'a> {
                 verdict: alignment.verdict,
                 words: String::new(),
                 method: found.answer.method,
+                probe: probe.to_string(),
                 geometry_error: found.answer.relative_error,
                 samples: data.len(),
                 centred: alignment.centred.into(),
@@ -221,17 +225,16 @@ impl Aligned {
             ("what varies", Right),
             ("raw samples", Right),
         ]);
-        let rows: [(&str, fn(&Measure) -> String); 5] = [
-            ("Corr(G, S)", |m| pretty(m.found.corr)),
-            ("by chance", |m| chance(&m.found)),
-            ("best rotation", |m| pretty(m.found.best)),
-            ("worst rotation", |m| pretty(m.found.worst)),
-            ("share of the way", |m| format!("{:+.2}", m.share)),
-        ];
-        for (name, value) in rows {
-            let cells = [&self.centred, &self.uncentred].map(|m| value(m).into());
+        let both = [&self.centred, &self.uncentred];
+        let mut row = |name: &str, value: &dyn Fn(&Measure) -> String| {
+            let cells = both.map(|m| value(m).into());
             table.push([name.into()].into_iter().chain(cells));
-        }
+        };
+        row("Corr(G, S)", &|m| pretty(m.found.corr));
+        row("by chance", &|m| chance(&m.found));
+        row("best rotation", &|m| pretty(m.found.best));
+        row("worst rotation", &|m| pretty(m.found.worst));
+        row("share of the way", &|m| format!("{:+.2}", m.share));
         table
     }
 }

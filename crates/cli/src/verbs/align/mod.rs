@@ -82,6 +82,7 @@ fn aligned<T: Float>(args: &AlignArgs, common: &Common) -> Result<(), CliError> 
         out: Some(directory.path().join(GEOMETRY)),
         ..common.clone()
     };
+    let probe = job.question.probe.clone();
     let found = match obtain(job, Shard::WHOLE, &inner)? {
         Obtained::Now(inner, found) => {
             inner.finish(&found.answer)?;
@@ -96,7 +97,7 @@ fn aligned<T: Float>(args: &AlignArgs, common: &Common) -> Result<(), CliError> 
         || align(&found.matrix, &found.spectrum, x),
         || variances(x, dim),
     );
-    let outcome = Outcome::new(&subject, &found, alignment?, &variances?);
+    let outcome = Outcome::new(&subject, &found, &probe, alignment?, &variances?);
     outcome.write(&mut directory)?;
     directory.write_page(&page::page(
         &outcome,

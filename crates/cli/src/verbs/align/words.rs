@@ -14,7 +14,13 @@ const NAMED: usize = 5;
 
 /// Two or three paragraphs: the verdict, where the data vary, which samples are seen least.
 pub fn words(outcome: &Outcome) -> String {
-    let mut parts = vec![format!("{} {}", verdict(outcome), variance(outcome))];
+    let mut parts = vec![format!(
+        "{} {} (Geometry by --method {}, probe {}.)",
+        verdict(outcome),
+        variance(outcome),
+        outcome.result.method,
+        outcome.result.probe
+    )];
     if let Some(error) = outcome.result.geometry_error {
         // Noise of relative size ε turns G by at most about ε.
         let corr = outcome.result.centred.found.corr;
@@ -65,7 +71,13 @@ fn verdict(outcome: &Outcome) -> String {
             pretty(found.best)
         ),
         Verdict::Neutral => format!(
-            "{name} is neutral towards {data}: the data vary about as much where it looks as chance would have it. {}",
+            "{name} is neutral towards {data}: where it looks and where the data vary match little {} than chance would \
+             have it. {}",
+            if measure.share >= 0.0 {
+                "better"
+            } else {
+                "worse"
+            },
             way(end, value)
         ),
     }

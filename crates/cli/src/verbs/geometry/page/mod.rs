@@ -3,7 +3,7 @@
 mod compare;
 mod figures;
 mod fourier;
-pub mod plane;
+pub(crate) mod plane;
 mod reading;
 pub mod words;
 

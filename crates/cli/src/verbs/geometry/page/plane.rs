@@ -5,7 +5,7 @@ use polariscope_graph::Shape;
 
 /// How the rows of a block lie on an image: planes × height × width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plane {
+pub(crate) struct Plane {
     /// Rows of pixels.
     pub height: usize,
     /// Columns of pixels.

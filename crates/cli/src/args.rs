@@ -39,11 +39,11 @@ pub struct Cli {
 pub enum Verb {
     /// Name the architectures of the zoo, or the data sets
     List(ListArgs),
-    /// Describe an architecture layer by layer: shapes, parameters, receptive fields, init laws
+    /// Describe an architecture by layer: shapes, parameters, receptive fields, init laws
     Show(ArchitectureArgs),
     /// Draw the initial weights of a network into a safetensors file
     Init(InitArgs),
-    /// Evaluate a network: outputs, input gradients, tangents of these along a weight direction
+    /// Evaluate a network: outputs, input gradients, their tangents along a weight direction
     Eval(EvalArgs),
     /// Find what an architecture sees: average geometry, its directions, report
     Geometry(Box<GeometryArgs>),

@@ -81,7 +81,8 @@ impl<'a> Watch<'a> {
         } = &self.work;
         if !self.announced && elapsed >= SETTLED {
             self.announced = true;
-            let (here, left) = (done - first, total - done);
+            // A total that was a guess may be passed.
+            let (here, left) = (done - first, total.saturating_sub(done));
             announce(
                 self.common,
                 words,
@@ -91,7 +92,7 @@ impl<'a> Watch<'a> {
                 *bytes,
             );
         }
-        if Instant::now() >= self.save_at && done < *total {
+        if Instant::now() >= self.save_at && done != *total {
             return self.save(&state());
         }
         Control::Continue

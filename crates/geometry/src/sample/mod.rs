@@ -227,6 +227,18 @@ impl<T: Float> Sampler<T> {
         }
     }
 
+    /// Networks at which the run will end, as far as what is there can tell.
+    pub fn expected(&self, state: &State) -> Option<u64> {
+        match self.limit {
+            Limit::Networks(n) => Some(n),
+            Limit::Error(e) => {
+                let found = error_so_far(state)?;
+                let networks = state.networks() as f64 * (found / e).powi(2);
+                Some((networks.ceil() as u64).min(MOST))
+            }
+        }
+    }
+
     /// Computes one wave: the next block of every group.
     pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
         let first = state.waves * self.wave();

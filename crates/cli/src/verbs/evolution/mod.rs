@@ -53,7 +53,7 @@ pub struct EvolutionArgs {
     /// sse or cross-entropy
     #[arg(long, value_name = "NAME", value_parser = loss, default_value = "sse", help_heading = "Evolution")]
     pub loss: Loss,
-    /// Where gradients are taken: zero, gauss:SIGMA, file:X.npy or data:SPEC
+    /// zero, gauss:SIGMA, file:X.npy or data:SPEC
     #[arg(
         long,
         value_name = "LAW",

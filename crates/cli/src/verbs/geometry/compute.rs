@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use polariscope_geometry::{
-    Float, Gradient, Kron, Limit, Method, Readouts, SampleConfig, Sampled, Sampler, Shard,
+    Float, Gradient, Kron, Limit, MOST, Method, Readouts, SampleConfig, Sampled, Sampler, Shard,
     Spectrum, State, Summary, best_readouts, exact, mean_field, overlap,
 };
 use polariscope_graph::Graph;
@@ -114,18 +114,22 @@ pub fn sample<T: Float>(
         Some(bytes) => sampler.restore(&bytes)?,
         None => sampler.start(),
     };
-    let (total, words) = match sampler.limit() {
-        Limit::Networks(n) => (n, counted(n, "network")),
-        Limit::Error(e) => (
-            u64::MAX,
-            format!("networks until the relative error is {e}"),
-        ),
-    };
+    // A stop rule knows no end before there is something to see.
+    if state.networks() == 0 && matches!(sampler.limit(), Limit::Error(_)) {
+        sampler.advance(&mut state)?;
+    }
+    let total = sampler.expected(&state).unwrap_or(MOST);
     let work = Work {
         unit: "networks",
         first: state.networks(),
         total,
-        words,
+        words: match sampler.limit() {
+            Limit::Networks(n) => counted(n, "network"),
+            Limit::Error(e) => format!(
+                "about {} to a relative error of {e}",
+                counted(total, "network")
+            ),
+        },
         bytes: 0.0,
     };
     let mut watch = Watch::new(directory, work, common);
@@ -133,15 +137,7 @@ pub fn sample<T: Float>(
     while !sampler.done(&state) {
         let before = state.networks();
         sampler.advance(&mut state)?;
-        match sampler.limit() {
-            Limit::Networks(_) => watch.progress.advance(state.networks() - before),
-            Limit::Error(e) => watch.progress.draw(|| {
-                format!(
-                    "{}, until the relative error is {e}",
-                    counted(state.networks(), "network")
-                )
-            }),
-        }
+        watch.progress.advance(state.networks() - before);
         // An early checkpoint: from then on an interruption costs little.
         if !saved && started.elapsed() >= FIRST_SAVE && !sampler.done(&state) {
             saved = true;

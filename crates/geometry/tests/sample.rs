@@ -319,7 +319,7 @@ fn questions_that_make_no_sense() {
 }
 
 /// Matrix-free against the whole matrix of the same networks. λ₃₂/λ₁ is about 0.16 and λ₃₂/λ₈ about 0.4 here, so the
-/// eigenvalues miss a share of order 1e-4 to 1e-2.
+/// eigenvalues miss a share of order 0.16⁵ = 1e-4 to 0.4⁵ = 1e-2.
 #[test]
 fn top_directions_without_the_matrix() {
     let graph = network("lenet-gap", "1x16x16", 1);
@@ -331,7 +331,7 @@ fn top_directions_without_the_matrix() {
     assert!((top.trace.value / whole.trace().value - 1.0).abs() < 1e-6);
     for (k, value) in top.values.iter().enumerate() {
         let ratio = value / spectrum.values[k];
-        assert!((0.99..1.0001).contains(&ratio), "{k}: {ratio}");
+        assert!((0.97..1.0001).contains(&ratio), "{k}: {ratio}");
         assert!(k > 0 || ratio > 0.999, "{ratio}");
     }
     let dot = |k: usize| -> f64 {

@@ -259,6 +259,16 @@ mod halving {
         }
     }
 
+    /// The gradients of one tap, 0 where another was the largest.
+    #[inline(always)]
+    fn masked<T: Elementary, const W: usize>(index: &[T; W], g: &[T; W], tap: T) -> [T; W] {
+        let mut masked = [T::ZERO; W];
+        for i in 0..W {
+            masked[i] = if index[i] == tap { g[i] } else { T::ZERO };
+        }
+        masked
+    }
+
     #[inline(always)]
     fn back<T: Elementary, const W: usize>(
         index: &[T],
@@ -267,21 +277,18 @@ mod halving {
         rows: &mut [T],
         w: usize,
     ) {
-        let (index, g) = (&index[at..at + W], &g[at..at + W]);
+        // Loaded whole before anything is chosen: a load that depends on a comparison is a branch.
+        let (mut taps, mut values) = ([T::ZERO; W], [T::ZERO; W]);
+        taps.copy_from_slice(&index[at..at + W]);
+        values.copy_from_slice(&g[at..at + W]);
         let (upper, lower) = rows.split_at_mut(w);
         for (row, first) in [(upper, 0.0), (lower, 2.0)] {
             let row = &mut row[2 * at..2 * at + 2 * W];
+            let even = masked(&taps, &values, T::from_f64(first));
+            let odd = masked(&taps, &values, T::from_f64(first + 1.0));
             for i in 0..W {
-                row[2 * i] = if index[i] == T::from_f64(first) {
-                    g[i]
-                } else {
-                    T::ZERO
-                };
-                row[2 * i + 1] = if index[i] == T::from_f64(first + 1.0) {
-                    g[i]
-                } else {
-                    T::ZERO
-                };
+                row[2 * i] = even[i];
+                row[2 * i + 1] = odd[i];
             }
         }
     }

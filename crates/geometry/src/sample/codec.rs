@@ -60,6 +60,7 @@ impl State {
         let mut sums = Vec::with_capacity(GROUPS);
         for _ in 0..GROUPS {
             let mut sum = Sum {
+                dim,
                 count: next()?,
                 trace: wide(next()?, next()?),
                 trace_square: wide(next()?, next()?),

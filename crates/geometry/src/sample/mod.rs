@@ -161,10 +161,10 @@ impl<T: Float> Sampler<T> {
             ));
         }
         let source = Source::new(graph, config, given)?;
-        let quantum = quantum(source.largest()?, limit.networks());
         let dim = source.dim() as f64;
         let enough = (WORK * dim * dim / source.work()).ceil() as usize;
         let block = enough.clamp(1, (ROWS / source.rows_a_network()).max(1)) as u64;
+        let quantum = quantum(source.largest()?, limit.networks(), block);
         Ok(Self {
             source,
             limit,
@@ -263,7 +263,7 @@ impl<T: Float> Sampler<T> {
         let mut at = 0;
         for (sum, block) in state.sums.iter_mut().zip(&blocks) {
             let part = &buffer[at * row..][..block.len() * row];
-            sum.add(part, dim, block.len(), self.quantum)?;
+            sum.add(part, block.len(), self.quantum)?;
             at += block.len();
         }
         state.waves += 1;

@@ -13,23 +13,34 @@ use crate::GeometryError;
 
 /// Bits for networks whose gradients are larger than those the quantum was chosen by.
 const HEADROOM: i32 = 12;
+/// Sums stay below 2⁶², what a block adds below 2⁵¹, where [`whole`] holds.
+const SUM_BITS: i32 = 62;
+const BLOCK_BITS: i32 = 51;
 
 /// A number type that both our kernels and the matrix products know.
 pub trait Float: Number + faer::traits::RealField {}
 
 impl<T: Number + faer::traits::RealField> Float for T {}
 
-/// The quantum for sums over `networks` matrices whose entries are about as large as `largest`: a power of two that
-/// leaves room for entries 2¹² times as large.
-pub(crate) fn quantum(largest: f64, networks: u64) -> f64 {
+/// The quantum for sums over `networks` matrices, `block` at a time, whose entries are about as large as `largest`: a
+/// power of two that leaves room for entries 2¹² times as large.
+pub(crate) fn quantum(largest: f64, networks: u64, block: u64) -> f64 {
     let bits = |x: f64| x.log2().ceil() as i32;
-    let exponent = bits(largest) + bits(networks as f64) + HEADROOM - 62;
-    2f64.powi(exponent.clamp(-1000, 1000))
+    let room = (SUM_BITS - bits(networks as f64)).min(BLOCK_BITS - bits(block as f64)) - HEADROOM;
+    2f64.powi((bits(largest) - room).clamp(-1000, 1000))
+}
+
+/// The nearest whole number, for |x| < 2⁵¹: beside 1.5·2⁵² a double has no room for a fraction.
+fn whole(x: f64) -> i64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    ((x + SHIFT).to_bits() as i64).wrapping_sub(SHIFT.to_bits() as i64)
 }
 
 /// What a group of networks adds up to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
+    /// Rows of the matrix.
+    pub dim: usize,
     /// Networks.
     pub count: u64,
     /// Σ tr A, in quanta.
@@ -46,6 +57,7 @@ impl Sum {
     /// Nothing yet.
     pub fn zero(dim: usize, mean: usize) -> Self {
         Self {
+            dim,
             count: 0,
             trace: 0,
             trace_square: 0,
@@ -58,17 +70,28 @@ impl Sum {
     pub fn add<T: Float>(
         &mut self,
         rows: &[T],
-        dim: usize,
         networks: usize,
         quantum: f64,
     ) -> Result<(), GeometryError> {
         if networks == 0 {
             return Ok(());
         }
+        let dim = self.dim;
+        let mut diagonal = vec![0.0; dim];
+        for row in rows.chunks_exact(dim) {
+            let pairs = diagonal.iter_mut().zip(row);
+            pairs.for_each(|(d, x)| *d += x.to_f64() * x.to_f64());
+        }
+        // No entry is larger than the largest of the diagonal, in a block as in the sum.
+        let largest = diagonal.iter().fold(0.0_f64, |m, d| m.max(*d));
+        if largest / quantum >= 2f64.powi(BLOCK_BITS) {
+            return Err(GeometryError::Range);
+        }
         let stacked = MatRef::from_column_major_slice(rows, dim, rows.len() / dim);
         let tiles = tiles(dim);
         let parts = self.entries.par_chunks_mut(Tile::LEN).zip(&tiles);
-        parts.try_for_each(|(sum, tile)| add_tile(stacked, tile, 1.0 / quantum, sum))?;
+        parts.for_each(|(sum, tile)| add_tile(stacked, tile, 1.0 / quantum, sum));
+        self.check()?;
         for network in rows.chunks_exact(rows.len() / networks) {
             let trace: f64 = network.iter().map(|x| x.to_f64().powi(2)).sum();
             self.trace += (trace / quantum) as i128;
@@ -79,8 +102,9 @@ impl Sum {
             let root = mean_quantum(quantum);
             for row in rows.chunks_exact(dim) {
                 for (sum, x) in self.mean.iter_mut().zip(row) {
-                    let whole = (x.to_f64() / root).round_ties_even() as i64;
-                    *sum = sum.checked_add(whole).ok_or(GeometryError::Range)?;
+                    *sum = sum
+                        .checked_add(whole(x.to_f64() / root))
+                        .ok_or(GeometryError::Range)?;
                 }
             }
         }
@@ -96,7 +120,20 @@ impl Sum {
         for (sum, x) in pairs.chain(self.mean.iter_mut().zip(&other.mean)) {
             *sum = sum.checked_add(*x).ok_or(GeometryError::Range)?;
         }
-        Ok(())
+        self.check()
+    }
+
+    /// Whether the diagonal, which bounds every entry, is in range.
+    fn check(&self) -> Result<(), GeometryError> {
+        let on_diagonal = tiles(self.dim)
+            .into_iter()
+            .enumerate()
+            .filter(|(_, tile)| tile.i == tile.j);
+        let mut entries = on_diagonal.flat_map(|(t, tile)| {
+            (0..tile.rows).map(move |a| self.entries[t * Tile::LEN + a * TILE + a])
+        });
+        let inside = entries.all(|x| x < 1 << SUM_BITS);
+        inside.then_some(()).ok_or(GeometryError::Range)
     }
 }
 
@@ -106,12 +143,7 @@ pub(crate) fn mean_quantum(quantum: f64) -> f64 {
 }
 
 /// tile += (Xᵀ X restricted to the tile) / quantum, rounded to whole numbers; X is rows × dim, given transposed.
-fn add_tile<T: Float>(
-    transposed: MatRef<'_, T>,
-    tile: &Tile,
-    scale: f64,
-    sum: &mut [i64],
-) -> Result<(), GeometryError> {
+fn add_tile<T: Float>(transposed: MatRef<'_, T>, tile: &Tile, scale: f64, sum: &mut [i64]) {
     let left = transposed.subrows(tile.i, tile.rows);
     let right = transposed.subrows(tile.j, tile.cols);
     // Column-major with the tile's columns as rows, so that a row of the tile is contiguous.
@@ -124,18 +156,12 @@ fn add_tile<T: Float>(
         T::ONE,
         Par::Seq,
     );
-    let mut sound = true;
     for a in 0..tile.rows {
         let column = product.col_as_slice(a);
         for (sum, &x) in sum[a * TILE..].iter_mut().zip(column) {
-            let whole = (x.to_f64() * scale).round_ties_even();
-            let (total, overflow) = sum.overflowing_add(whole as i64);
-            // Beyond 2⁶² the conversion may saturate unseen.
-            sound &= !overflow && whole.abs() < (1u64 << 62) as f64;
-            *sum = total;
+            *sum = sum.wrapping_add(whole(x.to_f64() * scale));
         }
     }
-    sound.then_some(()).ok_or(GeometryError::Range)
 }
 
 /// Σ over groups of their sums, as the mean matrix over their networks.
@@ -159,12 +185,12 @@ mod tests {
         let dim = TILE + 3;
         let mut rows = vec![0f32; 6 * dim];
         Stream::new(0, 0, "rows").normal(1.0, &mut rows);
-        let quantum = quantum(4.0, 3);
+        let quantum = quantum(4.0, 3, 1);
         let sum = |order: &[usize]| {
             let mut sum = Sum::zero(dim, dim);
             for &i in order {
                 let block = &rows[i * 2 * dim..][..2 * dim];
-                sum.add(block, dim, 1, quantum).unwrap();
+                sum.add(block, 1, quantum).unwrap();
             }
             sum
         };
@@ -187,11 +213,11 @@ mod tests {
 
     #[test]
     fn sums_that_leave_the_range_are_refused() {
-        let quantum = quantum(1.0, 1);
+        let quantum = quantum(1.0, 1, 1);
         let mut sum = Sum::zero(1, 0);
-        assert!(sum.add(&[1.0f64], 1, 1, quantum).is_ok());
+        assert!(sum.add(&[1.0f64], 1, quantum).is_ok());
         assert!(matches!(
-            sum.add(&[1e3f64], 1, 1, quantum),
+            sum.add(&[1e3f64], 1, quantum),
             Err(GeometryError::Range)
         ));
     }

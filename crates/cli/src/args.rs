@@ -197,7 +197,7 @@ pub struct ArchitectureArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Architecture options")]
 pub struct ArchitectureOptions {
-    /// Shape of one input, or one number for vectors [default: 3x32x32]
+    /// Shape of one input [default: 3x32x32, geometry 1x32x32]
     #[arg(long, value_name = "CxHxW")]
     pub input: Option<Shape>,
     /// Number of outputs [default: 10]

@@ -50,9 +50,12 @@ fn browser() -> Option<PathBuf> {
     BROWSERS.iter().find_map(|name| named(name))
 }
 
-/// Commands that write every kind of report, and what must be on the page.
+/// A command, and how many elements of each selector must be on its page.
+type Case = (&'static [&'static str], &'static [(&'static str, usize)]);
+
+/// Commands that write every kind of report.
 #[rustfmt::skip]
-const REPORTS: [(&[&str], &[(&str, usize)]); 3] = [
+const REPORTS: [Case; 5] = [
     (
         &["train", "mlp-1x8", "--data", "linear?shape=64&train=96&test=40", "--epochs", "3"],
         &[("h1", 1), (".answer p", 1), ("figure svg", 2), ("table", 1), ("dl dt", 3)],
@@ -67,11 +70,19 @@ const REPORTS: [(&[&str], &[(&str, usize)]); 3] = [
         // Two columns of two maps, one gallery, two matrices; spectrum, profile and Corr for both.
         &[("h1", 1), (".answer p", 1), (".columns > div", 8), ("figure svg", 9), (".tiles img", 24), ("pre code", 1)],
     ),
+    (
+        &["align", "resnet18", "--activation", "gelu", "--data", "linear?shape=1x16x16&train=60&test=10"],
+        &[("h1", 1), (".answer p", 1), ("figure svg", 2), (".tiles img", 8), ("table", 1), ("pre code", 1)],
+    ),
+    (
+        &["evolution", "logreg", "--data", "linear?shape=1x8x8&train=40&test=10", "--samples", "32"],
+        &[("h1", 1), (".answer p", 1), ("figure svg", 3), ("table", 1), ("pre code", 1)],
+    ),
 ];
 
 /// Runs them.
 fn reports(folder: &Path) -> Vec<Report> {
-    let report = |(args, wanted): (&[&str], &'static [(&'static str, usize)])| {
+    let report = |(args, wanted): Case| {
         let out = args[0];
         succeed(folder, &[args, &["--out", out]].concat());
         Report {

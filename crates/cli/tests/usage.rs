@@ -21,6 +21,12 @@ fn help_and_version_succeed() {
         &["eval", "--help"],
         &["train", "--help"],
         &["check", "--help"],
+        &["geometry", "--help"],
+        &["compare", "--help"],
+        &["plan", "--help"],
+        &["merge", "--help"],
+        &["align", "--help"],
+        &["evolution", "--help"],
     ] {
         let text = succeed(&dir, args);
         assert!(text.contains("Usage: polariscope"), "{text}");

@@ -4,7 +4,7 @@ use polariscope_data::{Dataset, Labels};
 
 use crate::args::ArchitectureArgs;
 use crate::error::CliError;
-use crate::verbs::train::problem::Problem;
+use crate::verbs::train::problem::{Problem, fitted};
 
 /// An architecture fitted to a data set.
 pub struct Subject {
@@ -15,26 +15,9 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The data decide the input, and the outputs unless `--outputs` or an architecture file does: one for two
-    /// classes, else one a class, or one a target.
+    /// The data decide the input, and the outputs where they are left open.
     pub fn new(architecture: &ArchitectureArgs, data: Dataset) -> Result<Self, CliError> {
-        let mut architecture = architecture.clone();
-        match architecture.options.input {
-            Some(input) if input != data.shape => {
-                return Err(CliError::Usage(format!(
-                    "data '{}' has samples of {}, but --input says {input}; leave --input out, the data decide",
-                    data.name, data.shape
-                )));
-            }
-            _ => architecture.options.input = Some(data.shape),
-        }
-        if architecture.options.outputs.is_none() && !architecture.is_file() {
-            architecture.options.outputs = Some(match &data.train.y {
-                Labels::Targets { width, .. } => *width,
-                Labels::Classes(_) if data.classes <= 2 => 1,
-                Labels::Classes(_) => data.classes,
-            });
-        }
+        let architecture = fitted(architecture, &data)?;
         let graph = architecture.graph()?;
         Ok(Self {
             architecture,

@@ -36,7 +36,7 @@ pub struct GeometryArgs {
     /// The question.
     #[command(flatten)]
     pub question: QuestionArgs,
-    /// Trained weights (safetensors, several with commas) in place of random networks
+    /// Given weights (safetensors, with commas) in place of random ones
     #[arg(long, value_name = "FILE[,FILE…]", help_heading = "Geometry", conflicts_with_all = ["samples", "error", "compat"])]
     pub weights: Option<String>,
     /// Only the first K directions, without the D × D matrix

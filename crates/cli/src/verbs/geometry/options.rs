@@ -41,13 +41,13 @@ pub struct QuestionArgs {
     /// exact, meanfield, sample or mixed [default: the best that applies]
     #[arg(long, value_name = "NAME")]
     pub method: Option<Method>,
-    /// zero, gauss:SIGMA, file:X.npy or data:SPEC [default: zero if exact, else gauss:1]
+    /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: zero or gauss:1]
     #[arg(long, value_name = "LAW")]
     pub probe: Option<ProbeArg>,
     /// Points for each network [default: 16; zero 1]
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
     pub probes: Option<usize>,
-    /// The output that is differentiated: its number, mean, or all [default: 0]
+    /// The output to differentiate: its number, mean, or all [default: 0]
     #[arg(long, value_name = "K|mean|all", allow_negative_numbers = true)]
     pub logit: Option<Output>,
     /// autodiff, or dipole:H for differences over 2H [default: autodiff]
@@ -56,7 +56,7 @@ pub struct QuestionArgs {
     /// Networks to sample
     #[arg(long, value_name = "T", value_parser = networks, conflicts_with = "error", allow_negative_numbers = true)]
     pub samples: Option<u64>,
-    /// Sample until the relative standard error of G is this [default: 0.1, large networks 0.3]
+    /// Sample to this relative error of G [default: 0.1, large networks 0.3]
     #[arg(long, value_name = "E", value_parser = error, allow_negative_numbers = true)]
     pub error: Option<f64>,
     /// nad or gih: the conventions of the papers' released code

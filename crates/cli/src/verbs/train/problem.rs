@@ -5,6 +5,7 @@ use polariscope_graph::Graph;
 use polariscope_train::{Labels, Samples, samples_at_once};
 
 use super::TrainArgs;
+use crate::args::ArchitectureArgs;
 use crate::error::CliError;
 use crate::run::fingerprint;
 
@@ -17,28 +18,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Loads the data and builds a network of its shape. Two classes take one output unless `--outputs`
-    /// or the architecture file says otherwise.
+    /// Loads the data and builds the network that they decide.
     pub fn load(args: &TrainArgs) -> Result<Self, CliError> {
         let data = Dataset::load(&args.data)?;
-        let mut architecture = args.architecture.clone();
-        match architecture.options.input {
-            Some(input) if input != data.shape => {
-                return Err(CliError::Usage(format!(
-                    "data '{}' has samples of {}, but --input says {input}; leave --input out, the data decide",
-                    data.name, data.shape
-                )));
-            }
-            _ => architecture.options.input = Some(data.shape),
-        }
-        if architecture.options.outputs.is_none() && !architecture.is_file() {
-            architecture.options.outputs = Some(match &data.train.y {
-                data::Labels::Targets { width, .. } => *width,
-                data::Labels::Classes(_) if data.classes <= 2 => 1,
-                data::Labels::Classes(_) => data.classes,
-            });
-        }
-        let graph = architecture.graph()?;
+        let graph = fitted(&args.architecture, &data)?.graph()?;
         Ok(Self { graph, data })
     }
 
@@ -81,6 +64,32 @@ impl Problem {
         let data = 4 * (self.data.train.x.len() + self.data.test.x.len());
         data as f64 + numbers * size as f64
     }
+}
+
+/// The architecture with the input of the data, and their outputs unless `--outputs` or an architecture file says
+/// otherwise: one for two classes, else one a class, or one a target.
+pub fn fitted(
+    architecture: &ArchitectureArgs,
+    data: &Dataset,
+) -> Result<ArchitectureArgs, CliError> {
+    let mut architecture = architecture.clone();
+    match architecture.options.input {
+        Some(input) if input != data.shape => {
+            return Err(CliError::Usage(format!(
+                "data '{}' has samples of {}, but --input says {input}; leave --input out, the data decide",
+                data.name, data.shape
+            )));
+        }
+        _ => architecture.options.input = Some(data.shape),
+    }
+    if architecture.options.outputs.is_none() && !architecture.is_file() {
+        architecture.options.outputs = Some(match &data.train.y {
+            data::Labels::Targets { width, .. } => *width,
+            data::Labels::Classes(_) if data.classes <= 2 => 1,
+            data::Labels::Classes(_) => data.classes,
+        });
+    }
+    Ok(architecture)
 }
 
 fn bits(values: &[f32]) -> impl Iterator<Item = u64> + '_ {

@@ -232,21 +232,30 @@ fn short_percent(share: f64) -> String {
     percent(share).replace("less than ", "< ")
 }
 
+/// Weights within this factor of the isotropic one count as alike.
+const EVEN: f64 = 1.25;
+
 fn frequencies(sight: &Sight, range: (f64, f64)) -> Field {
     let (h, w) = (sight.energy.height, sight.energy.width);
     let extent = |what: &str, n: usize| {
         let first = -((n / 2) as f64);
         Extent::new(what, first, first + (n - 1) as f64)
     };
+    let rows = sight.energy.rows();
+    // Where all weights are alike the line would outline noise.
+    let uneven = rows
+        .iter()
+        .flatten()
+        .any(|w| !(1.0 / EVEN..EVEN).contains(w));
     Field {
         title: "Frequencies".into(),
         x: extent("cycles across the image", w),
         y: extent("cycles down the image", h),
         value: Axis::log("weight (isotropic: 1)"),
-        rows: sight.energy.rows(),
+        rows,
         colours: ColourMap::Sequential,
         range: Some(range),
-        outline: Some(1.0),
+        outline: uneven.then_some(1.0),
     }
 }
 

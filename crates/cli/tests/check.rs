@@ -11,11 +11,16 @@ fn every_control_passes() {
     let text = succeed(&dir, &["check"]);
     assert!(!text.contains("FAIL"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
-    let verdict: Value =
-        serde_json::from_str(&succeed(&dir, &["check", "core", "--json"])).unwrap();
-    assert_eq!(verdict["pass"], true);
-    let controls = verdict["controls"].as_array().unwrap();
-    assert!(controls.len() >= 10);
+    let verdict = |group: &str| -> Value {
+        serde_json::from_str(&succeed(&dir, &["check", group, "--json"])).unwrap()
+    };
+    let groups = [verdict("core"), verdict("geometry")];
+    assert!(groups.iter().all(|v| v["pass"] == true));
+    let controls = groups
+        .iter()
+        .flat_map(|v| v["controls"].as_array().unwrap());
+    let controls: Vec<&Value> = controls.collect();
+    assert!(controls.len() >= 10 + 20);
     assert_eq!(text.matches(" pass").count(), controls.len());
     for c in controls {
         let number = |key: &str| c[key].as_f64().unwrap();

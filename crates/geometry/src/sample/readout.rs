@@ -5,7 +5,7 @@
 //! estimate of G is V_T + V_R/k (V_T between trunks, V_R between read-outs of one trunk) and its cost c_T + k c_R, so
 //! the best k is √(V_R c_T / (V_T c_R)). With at most [`SMALL`] features the sum over all of them replaces the draws.
 
-use polariscope_graph::{Graph, Law, Op, ParamId, Shape};
+use polariscope_graph::{Graph, Law, Op, Shape};
 use polariscope_random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::Output;
 /// A last layer of at most this width is summed over whole.
 const SMALL: usize = 16;
 /// More read-outs than this gain nothing that more trunks would not.
-pub(crate) const MOST: usize = 64;
+const MOST: usize = 64;
 
 /// How the last layer is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Trunk {
         };
         let random = matches!(law, Law::Uniform { .. } | Law::Normal { .. });
         // The cut is clean only if nothing after it reads anything else.
-        let clean = features + 1 == last && features > 0 && !shared(graph, weight, last);
+        let clean = features + 1 == last && features > 0;
         (random && clean).then(|| Self {
             graph: Graph {
                 nodes: graph.nodes[..=features].to_vec(),
@@ -72,8 +72,8 @@ impl Trunk {
         })
     }
 
-    /// How many rows the best plan takes when nothing was measured.
-    pub fn all(&self) -> bool {
+    /// Whether the sum over all features is short enough to be taken whole.
+    pub fn is_short(&self) -> bool {
         self.width <= SMALL
     }
 
@@ -115,30 +115,16 @@ impl Trunk {
                 let stream = Stream::new(seed, index, "read-outs");
                 let mut draws = vec![0f32; k * n];
                 match self.law {
-                    Law::Uniform { bound } => stream.uniform(bound as f32, &mut draws),
-                    _ => stream.normal(self.deviation() as f32, &mut draws),
+                    Law::Uniform { .. } => stream.uniform(3f32.sqrt(), &mut draws),
+                    Law::Normal { .. } | Law::Constant(_) | Law::Orthogonal { .. } => {
+                        stream.normal(1.0, &mut draws);
+                    }
                 }
-                let scale = match self.law {
-                    Law::Uniform { .. } => factor * self.scale,
-                    _ => factor,
-                };
+                let scale = factor * self.deviation();
                 draws.iter().map(|&w| scale * f64::from(w)).collect()
             }
         }
     }
-}
-
-/// Whether another node than `last` uses the weight.
-fn shared(graph: &Graph, weight: ParamId, last: usize) -> bool {
-    graph.nodes.iter().enumerate().any(|(i, node)| {
-        i != last
-            && match node.op {
-                Op::Dense { weight: w, .. }
-                | Op::Conv { weight: w, .. }
-                | Op::Local { weight: w, .. } => w == weight,
-                _ => false,
-            }
-    })
 }
 
 /// The k of least cost for a given error, from gradients of a few trunks with a few read-outs each:

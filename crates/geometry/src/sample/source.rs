@@ -97,7 +97,7 @@ impl<T: Number> Source<T> {
         };
         config.readouts = match (&trunk, config.readouts) {
             (None, _) => Readouts::Own,
-            (Some(trunk), _) if trunk.all() => Readouts::Every,
+            (Some(trunk), _) if trunk.is_short() => Readouts::Every,
             (Some(_), readouts) => readouts,
         };
         let network = Network::new(trunk.as_ref().map_or(graph, |t| &t.graph).clone());
@@ -192,29 +192,23 @@ impl<T: Number> Source<T> {
             let rows = x.chunks_exact(dim).map(|x| dipole.gradient(weights, x));
             return Ok(rows.collect::<Result<Vec<_>, _>>()?.concat());
         }
-        let cotangents = self.cotangents(index);
-        let k = self.cotangents_a_network();
-        let repeated: Vec<T> = if k == 1 {
-            x
-        } else {
-            x.chunks_exact(dim).flat_map(|x| x.repeat(k)).collect()
-        };
-        let u = cotangents.repeat(self.config.probes);
-        match self.config.method {
-            Method::Mixed => {
-                let z = self.direction(index);
-                let scalar = match self.config.output {
-                    Output::Logit(k) => Scalar::Logit(k),
-                    Output::Mean | Output::All => Scalar::Mean,
-                };
-                Ok(self
-                    .network
-                    .input_gradient_tangent(weights, &z, &repeated, scalar)?)
-            }
-            Method::Sample | Method::Exact | Method::MeanField => {
-                Ok(self.network.input_vjp(weights, &repeated, &u)?)
-            }
+        if self.config.method == Method::Mixed {
+            let z = self.direction(index);
+            let scalar = match self.config.output {
+                Output::Logit(k) => Scalar::Logit(k),
+                Output::Mean | Output::All => Scalar::Mean,
+            };
+            return Ok(self
+                .network
+                .input_gradient_tangent(weights, &z, &x, scalar)?);
         }
+        let k = self.cotangents_a_network();
+        let repeated = match k {
+            1 => x,
+            _ => x.chunks_exact(dim).flat_map(|x| x.repeat(k)).collect(),
+        };
+        let u = self.cotangents(index).repeat(self.config.probes);
+        Ok(self.network.input_vjp(weights, &repeated, &u)?)
     }
 
     /// The probes of a network, probes × dim.
@@ -283,9 +277,11 @@ impl<T: Number> Source<T> {
 
     /// A few networks, to set the scale: the largest diagonal entry of their A.
     pub fn largest(&self) -> Result<f64, GeometryError> {
-        let networks = match self.given.len() {
-            0 => PILOTS,
-            given => given as u64,
+        let networks = match (self.given.len(), self.config.gradient) {
+            (0, Gradient::Autodiff) => PILOTS,
+            // A dipole takes as long as hundreds of gradients.
+            (0, Gradient::Dipole { .. }) => 1,
+            (given, _) => given as u64,
         };
         let (dim, rows) = (self.dim(), self.rows_a_network());
         let mut largest = 0f64;
@@ -298,9 +294,10 @@ impl<T: Number> Source<T> {
             };
             largest = (0..dim).map(diagonal).fold(largest, f64::max);
         }
-        match largest > 0.0 {
-            true => Ok(largest),
-            false => Err(GeometryError::Vanishes),
+        if largest > 0.0 {
+            Ok(largest)
+        } else {
+            Err(GeometryError::Vanishes)
         }
     }
 }

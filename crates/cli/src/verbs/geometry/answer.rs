@@ -155,11 +155,18 @@ impl Found {
                 vectors,
                 residual: answer.residual,
                 orthogonality: answer.orthogonality,
-                errors: Vec::new(),
+                errors: errors(path),
             },
             answer,
         })
     }
+}
+
+/// The standard errors that [`csv`] wrote.
+fn errors(path: &Path) -> Vec<(usize, f64)> {
+    let text = fs::read_to_string(path.join("spectrum.csv")).unwrap_or_default();
+    let error = |(i, line): (usize, &str)| Some((i, line.split(',').nth(2)?.parse().ok()?));
+    text.lines().skip(1).enumerate().filter_map(error).collect()
 }
 
 /// index, eigenvalue, its error where sampled, its share of the trace, shares added up.

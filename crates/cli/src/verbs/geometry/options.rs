@@ -56,7 +56,7 @@ pub struct QuestionArgs {
     /// Networks to sample
     #[arg(long, value_name = "T", value_parser = networks, conflicts_with = "error", allow_negative_numbers = true)]
     pub samples: Option<u64>,
-    /// Sample to this relative error of G [default: 0.1, large networks 0.3]
+    /// Sample to this relative error of G [default: 0.1, large nets 0.3]
     #[arg(long, value_name = "E", value_parser = error, allow_negative_numbers = true)]
     pub error: Option<f64>,
     /// nad or gih: the conventions of the papers' released code

@@ -463,6 +463,10 @@ fn refusals() {
         ],
         "--compat",
     );
+    says(
+        &["geometry", "lenet", "--compat", "nad", "--method", "mixed"],
+        "E[MᵀM]",
+    );
     says(&["geometry", "lenet", "--probe", "gauss:-1"], "above 0");
     says(
         &["geometry", "lenet", "--probe", "file:none.npy"],
@@ -483,4 +487,8 @@ fn refusals() {
     says(&["merge", "nowhere", "--out", "x"], "run.toml");
     says(&["merge", "nowhere"], "--out");
     says(&["plan", "lenet", "--out", "x"], "--out");
+    assert!(
+        !dir.join("runs").exists(),
+        "a refusal leaves nothing behind"
+    );
 }

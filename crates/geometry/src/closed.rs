@@ -26,7 +26,7 @@ pub fn exact(graph: &Graph, probe: &Probe, output: Output) -> Result<Kron, Geome
         Probe::Zero => ExactProbe::Zero,
         Probe::Gauss { .. } | Probe::Points { .. } => ExactProbe::Anywhere,
     };
-    let covariance = polariscope_meanfield::exact(graph, probe, readout(output))?;
+    let covariance = polariscope_meanfield::exact(graph, probe, output.into())?;
     Ok(kron(covariance))
 }
 
@@ -40,7 +40,7 @@ pub fn mean_field(
     seed: u64,
 ) -> Result<Kron, GeometryError> {
     let points = points(graph.input().len(), probe, probes, seed)?;
-    let one = |x: &Vec<f64>| polariscope_meanfield::mean_field(graph, x, readout(output)).map(kron);
+    let one = |x: &Vec<f64>| polariscope_meanfield::mean_field(graph, x, output.into()).map(kron);
     // Few at a time: each holds several matrices.
     let mut sum: Option<Kron> = None;
     for pair in points.chunks(2) {
@@ -64,11 +64,13 @@ pub fn mean_field(
     Ok(mean)
 }
 
-fn readout(output: Output) -> Readout {
-    match output {
-        Output::Logit(k) => Readout::Logit(k),
-        Output::Mean => Readout::Mean,
-        Output::All => Readout::All,
+impl From<Output> for Readout {
+    fn from(output: Output) -> Readout {
+        match output {
+            Output::Logit(k) => Readout::Logit(k),
+            Output::Mean => Readout::Mean,
+            Output::All => Readout::All,
+        }
     }
 }
 

@@ -38,6 +38,43 @@ pub struct Config {
     pub centring: Centring,
 }
 
+impl Config {
+    /// Refuses a question that makes no sense for the network.
+    pub fn check(&self, graph: &Graph) -> Result<(), GeometryError> {
+        let wrong = |text: String| Err(GeometryError::Question(text));
+        let outputs = graph.output().len();
+        if let Output::Logit(k) = self.output
+            && k >= outputs
+        {
+            return wrong(format!(
+                "--logit {k}: the network has {outputs} outputs, counted from 0"
+            ));
+        }
+        if let Probe::Points { x, source } = &self.probe {
+            let dim = graph.input().len();
+            if x.is_empty() || !x.len().is_multiple_of(dim) {
+                return wrong(format!(
+                    "{source}: its samples do not have the {dim} numbers of the input {}",
+                    graph.input()
+                ));
+            }
+        }
+        if self.method == Method::Mixed && self.output == Output::All {
+            return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
+        }
+        if self.method == Method::Mixed && self.gradient != Gradient::Autodiff {
+            return wrong("mixed has its own exact derivative: leave --gradient out".into());
+        }
+        if self.centring == Centring::Mean && self.probes > 1 {
+            return wrong(
+                "the mean gradient is removed over networks with one probe each: use --probes 1"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+}
+
 /// Whether the mean gradient is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Centring {
@@ -74,7 +111,7 @@ impl<T: Number> Source<T> {
         mut config: Config,
         given: Vec<Weights<T>>,
     ) -> Result<Self, GeometryError> {
-        check(graph, &config)?;
+        config.check(graph)?;
         if let Probe::Points { x, .. } = &config.probe {
             config.probes = config.probes.min(x.len() / graph.input().len());
         }
@@ -324,38 +361,4 @@ pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readou
     }
     let gradient = 3.0 * multiplications(graph) as f64 * config.probes as f64;
     Ok(Readouts::Drawn(best(&rows, source.draws(), gradient)))
-}
-
-/// Questions that make no sense.
-fn check(graph: &Graph, config: &Config) -> Result<(), GeometryError> {
-    let wrong = |text: String| Err(GeometryError::Question(text));
-    let outputs = graph.output().len();
-    if let Output::Logit(k) = config.output
-        && k >= outputs
-    {
-        return wrong(format!(
-            "--logit {k}: the network has {outputs} outputs, counted from 0"
-        ));
-    }
-    if let Probe::Points { x, source } = &config.probe {
-        let dim = graph.input().len();
-        if x.is_empty() || !x.len().is_multiple_of(dim) {
-            return wrong(format!(
-                "{source}: its samples do not have the {dim} numbers of the input {}",
-                graph.input()
-            ));
-        }
-    }
-    if config.method == Method::Mixed && config.output == Output::All {
-        return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
-    }
-    if config.method == Method::Mixed && config.gradient != Gradient::Autodiff {
-        return wrong("mixed has its own exact derivative: leave --gradient out".into());
-    }
-    if config.centring == Centring::Mean && config.probes > 1 {
-        return wrong(
-            "the mean gradient is removed over networks with one probe each: use --probes 1".into(),
-        );
-    }
-    Ok(())
 }

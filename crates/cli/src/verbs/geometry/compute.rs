@@ -26,7 +26,7 @@ const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// Sizes of the subspaces that are compared.
 const SUBSPACES: [usize; 3] = [4, 16, 64];
 
-/// Seconds by stage, in the order in which they ran.
+/// Seconds by stage.
 #[derive(Default)]
 pub struct Clock {
     stages: BTreeMap<String, f64>,
@@ -47,8 +47,14 @@ impl Clock {
     }
 }
 
+/// Refuses what cannot be answered, before anything is written.
+pub fn check(graph: &Graph, question: &Question) -> Result<(), CliError> {
+    question.check(graph)?;
+    check_memory(graph, question)
+}
+
 /// Refuses what does not fit into memory, saying how much it would take.
-pub fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
+fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
     let dim = graph.input().len();
     let square = 8.0 * (dim as f64).powi(2);
     let (bytes, advice) = match question.method {
@@ -88,16 +94,7 @@ pub fn sample_config<T: Float>(
     given: &[Weights<T>],
     seed: u64,
 ) -> Result<SampleConfig, CliError> {
-    let mut config = SampleConfig {
-        seed,
-        method: question.method,
-        gradient: question.gradient,
-        probe: question.probe.clone(),
-        probes: question.probes,
-        output: question.output,
-        readouts: Readouts::Own,
-        centring: question.centring,
-    };
+    let mut config = question.sample_config(seed);
     if question.integrate == Integrate::LastLayer && given.is_empty() {
         config.readouts = best_readouts::<T>(graph, &config)?;
     }

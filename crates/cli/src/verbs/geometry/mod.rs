@@ -10,7 +10,7 @@ mod top;
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_geometry::{Float, Method, Readouts, Shard};
+use polariscope_geometry::{Float, Limit, Method, Readouts, Shard};
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use polariscope_report::{grouped, pretty};
@@ -115,14 +115,14 @@ fn geometry<T: Float>(args: &GeometryArgs, common: &Common) -> Result<(), CliErr
     if let Some(k) = args.top {
         return top::run(job, k, common);
     }
-    match (
-        args.shard,
-        obtain(job, args.shard.unwrap_or(Shard::WHOLE), common)?,
-    ) {
-        (_, Obtained::Now(directory, found)) => run::finish(directory, &found.answer, common),
-        (_, Obtained::Shard(directory, part)) => run::finish(directory, &part, common),
-        (None, Obtained::Before(path, record)) => run::show::<Answer>(&path, &record, common),
-        (Some(_), Obtained::Before(path, record)) => run::show::<Part>(&path, &record, common),
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    match obtain(job, shard, common)? {
+        Obtained::Now(directory, found) => run::finish(directory, &found.answer, common),
+        Obtained::Shard(directory, part) => run::finish(directory, &part, common),
+        Obtained::Before(path, record) if shard == Shard::WHOLE => {
+            run::show::<Answer>(&path, &record, common)
+        }
+        Obtained::Before(path, record) => run::show::<Part>(&path, &record, common),
     }
 }
 
@@ -161,11 +161,16 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
         given,
         request,
     } = job;
-    compute::check_memory(&graph, &question)?;
+    compute::check(&graph, &question)?;
     let sampling = matches!(question.method, Method::Sample | Method::Mixed);
     if shard != Shard::WHOLE && !sampling {
         return Err(CliError::Usage(
             "--shard: a closed form has no parts; leave it out".into(),
+        ));
+    }
+    if shard != Shard::WHOLE && matches!(question.limit, Limit::Error(_)) {
+        return Err(CliError::Usage(
+            "--shard: shards cannot see each other's error; give --samples".into(),
         ));
     }
     let mut directory = match run::open(&request, common)? {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
-use polariscope_geometry::{Centring, Gradient, Limit, Method, Output, Probe, Shard};
-use polariscope_graph::{Graph, Op, Shape};
-use polariscope_meanfield::{
-    ExactProbe, Readout, approximations, exact_applies, mean_field_applies,
+use polariscope_geometry::{
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard,
 };
+use polariscope_graph::{Graph, Op, Shape};
+use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
 use polariscope_network::multiplications;
 use polariscope_random::Stream;
 
@@ -275,6 +275,13 @@ impl QuestionArgs {
             ("--probe", self.probe.is_some() && compat == Compat::Nad),
             ("--logit", self.logit.is_some() && compat == Compat::Gih),
         ];
+        if compat == Compat::Nad && self.method == Some(Method::Mixed) {
+            return Err(CliError::Usage(
+                "--compat nad --method mixed: as printed, Algorithm 2 averages the mixed derivative over networks first, \
+                 which leaves noise for weights of mean 0; --method mixed alone takes E[MᵀM]"
+                    .into(),
+            ));
+        }
         if let Some((option, _)) = fixed.iter().find(|(_, set)| *set) {
             return Err(CliError::Usage(format!(
                 "{option} is fixed by --compat; leave one of the two out"
@@ -350,21 +357,20 @@ fn pools_by_maximum(graph: &Graph) -> bool {
 
 /// The closed form that answers the question, if one does.
 fn closed_form(graph: &Graph, probe: Option<&Probe>, output: Output) -> Option<Method> {
-    let readout = match output {
-        Output::Logit(k) => Readout::Logit(k),
-        Output::Mean => Readout::Mean,
-        Output::All => Readout::All,
-    };
-    let at = match probe {
-        None | Some(Probe::Zero) => ExactProbe::Zero,
-        Some(Probe::Gauss { .. } | Probe::Points { .. }) => ExactProbe::Anywhere,
-    };
-    if exact_applies(graph, at, readout).is_ok() {
+    if exact_applies(graph, place(probe), output.into()).is_ok() {
         Some(Method::Exact)
-    } else if mean_field_applies(graph, readout).is_ok() {
+    } else if mean_field_applies(graph, output.into()).is_ok() {
         Some(Method::MeanField)
     } else {
         None
+    }
+}
+
+/// Where an exact geometry would be taken.
+fn place(probe: Option<&Probe>) -> ExactProbe {
+    match probe {
+        None | Some(Probe::Zero) => ExactProbe::Zero,
+        Some(Probe::Gauss { .. } | Probe::Points { .. }) => ExactProbe::Anywhere,
     }
 }
 
@@ -396,6 +402,32 @@ impl Question {
             set("scale", self.scale.into());
         }
         table
+    }
+
+    /// The sampler's part of the question, every network with its own last layer.
+    pub fn sample_config(&self, seed: u64) -> SampleConfig {
+        SampleConfig {
+            seed,
+            method: self.method,
+            gradient: self.gradient,
+            probe: self.probe.clone(),
+            probes: self.probes,
+            output: self.output,
+            readouts: Readouts::Own,
+            centring: self.centring,
+        }
+    }
+
+    /// Refuses a question that the network has no answer to.
+    pub fn check(&self, graph: &Graph) -> Result<(), CliError> {
+        // Whatever the method, the output and the points must exist.
+        self.sample_config(0).check(graph)?;
+        let refused = match self.method {
+            Method::Exact => exact_applies(graph, place(Some(&self.probe)), self.output.into()),
+            Method::MeanField => mean_field_applies(graph, self.output.into()),
+            Method::Sample | Method::Mixed => Ok(()),
+        };
+        refused.map_err(|e| CliError::Usage(e.to_string()))
     }
 
     /// The closed form that answers the same question, if one does.

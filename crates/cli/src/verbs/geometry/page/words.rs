@@ -78,7 +78,7 @@ fn frequencies(sight: &Sight) -> String {
         ),
         Band::High => format!(
             " It gives fine detail (from {} on) {} the weight that an isotropic network would, and slow changes (up to \
-             {low}) {}",
+             {low}) {} it",
             cycles(high),
             times(sight.high),
             times(sight.low)
@@ -106,7 +106,10 @@ fn frequencies(sight: &Sight) -> String {
                 percent(sight.dark)
             ),
             None if sight.band == Band::Low && sight.high < 1.0 => {
-                format!(", and fine detail (from {high} on) {}.", times(sight.high))
+                format!(
+                    ", and fine detail (from {high} on) {} it.",
+                    times(sight.high)
+                )
             }
             None => ".".to_string(),
         };

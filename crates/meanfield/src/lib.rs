@@ -31,6 +31,7 @@
 mod approximation;
 mod backward;
 mod blocks;
+mod buffer;
 mod chain;
 mod covariance;
 pub mod dual;

@@ -6,6 +6,8 @@
 
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
+
 /// Numbers that one task adds up: fixed, so that nothing depends on the number of threads.
 const CHUNK: usize = 1 << 14;
 
@@ -14,7 +16,7 @@ const CHUNK: usize = 1 << 14;
 pub(crate) struct Matrix {
     pub height: usize,
     pub width: usize,
-    pub data: Vec<f64>,
+    pub data: Buffer,
 }
 
 impl Matrix {
@@ -23,7 +25,7 @@ impl Matrix {
         Matrix {
             height,
             width,
-            data: vec![value; height * (height + 1) / 2 * width * width],
+            data: Buffer::filled(height * (height + 1) / 2 * width * width, value),
         }
     }
 
@@ -55,7 +57,7 @@ impl Matrix {
         let [(first, matrix), rest @ ..] = terms else {
             return Matrix::constant([0, 0], 0.0);
         };
-        let mut data = vec![0.0; matrix.data.len()];
+        let mut data = Buffer::filled(matrix.data.len(), 0.0);
         data.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
             let part = i * CHUNK..i * CHUNK + out.len();
             for (out, value) in out.iter_mut().zip(&matrix.data[part.clone()]) {
@@ -104,7 +106,7 @@ impl Matrix {
 
     /// Entry by entry.
     pub fn product(&self, other: &Matrix) -> Self {
-        let mut data = vec![0.0; self.data.len()];
+        let mut data = Buffer::filled(self.data.len(), 0.0);
         data.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
             let part = i * CHUNK..i * CHUNK + out.len();
             let pairs = self.data[part.clone()].iter().zip(&other.data[part]);
@@ -112,7 +114,12 @@ impl Matrix {
                 *out = a * b;
             }
         });
-        Matrix { data, ..*self }
+        let [height, width] = self.grid();
+        Matrix {
+            height,
+            width,
+            data,
+        }
     }
 
     pub fn grid(&self) -> [usize; 2] {

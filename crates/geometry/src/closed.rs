@@ -2,7 +2,6 @@
 
 use polariscope_graph::Graph;
 use polariscope_meanfield::{Covariance, ExactProbe, Readout};
-use polariscope_random::Stream;
 use rayon::prelude::*;
 
 use crate::{GeometryError, Kron, Output, Probe};
@@ -89,24 +88,13 @@ fn points(
     count: usize,
     seed: u64,
 ) -> Result<Vec<Vec<f64>>, GeometryError> {
-    match probe {
-        Probe::Zero => Ok(vec![vec![0.0; dim]]),
-        Probe::Gauss { sigma } => Ok((0..count as u64)
-            .map(|i| {
-                let mut x = vec![0f32; dim];
-                Stream::new(seed, i, "probes").normal(*sigma as f32, &mut x);
-                x.into_iter().map(f64::from).collect()
-            })
-            .collect()),
-        Probe::Points { x, source } if x.is_empty() || !x.len().is_multiple_of(dim) => {
-            Err(GeometryError::Question(format!(
-                "{source}: its samples do not have the {dim} numbers of the input"
-            )))
-        }
-        Probe::Points { x, .. } => Ok(x
-            .chunks_exact(dim)
-            .take(count)
-            .map(|x| x.iter().map(|&x| f64::from(x)).collect())
-            .collect()),
-    }
+    probe.check(dim)?;
+    let widen = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect();
+    Ok(match probe {
+        Probe::Zero => vec![vec![0.0; dim]],
+        Probe::Gauss { .. } => (0..count as u64)
+            .map(|i| widen(&probe.points(1, dim, seed, i)))
+            .collect(),
+        Probe::Points { x, .. } => x.chunks_exact(dim).take(count).map(widen).collect(),
+    })
 }

@@ -20,7 +20,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use polariscope_random::Stream;
 use serde::{Deserialize, Serialize};
+
+use crate::GeometryError;
 
 /// The scalar whose gradient is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +164,49 @@ pub enum Probe {
         /// N × D.
         x: Arc<[f32]>,
     },
+}
+
+impl Probe {
+    /// Refuses points that are not samples of `dim` numbers.
+    pub(crate) fn check(&self, dim: usize) -> Result<(), GeometryError> {
+        match self {
+            Probe::Points { x, source } if x.is_empty() || !x.len().is_multiple_of(dim) => {
+                Err(GeometryError::Question(format!(
+                    "{source}: its samples do not have the {dim} numbers of the input"
+                )))
+            }
+            Probe::Zero | Probe::Gauss { .. } | Probe::Points { .. } => Ok(()),
+        }
+    }
+
+    /// How many different points there are, of `wanted` ones.
+    pub(crate) fn count(&self, wanted: usize, dim: usize) -> usize {
+        match self {
+            Probe::Zero => 1,
+            Probe::Gauss { .. } => wanted,
+            Probe::Points { x, .. } => wanted.min(x.len() / dim),
+        }
+    }
+
+    /// The points of network `index`, [`Probe::count`] × dim.
+    pub(crate) fn points(&self, wanted: usize, dim: usize, seed: u64, index: u64) -> Vec<f32> {
+        let count = self.count(wanted, dim);
+        let stream = Stream::new(seed, index, "probes");
+        match self {
+            Probe::Zero => vec![0.0; dim],
+            Probe::Gauss { sigma } => {
+                let mut x = vec![0.0; count * dim];
+                stream.normal(*sigma as f32, &mut x);
+                x
+            }
+            Probe::Points { x, .. } if count == x.len() / dim => x.to_vec(),
+            Probe::Points { x, .. } => {
+                let chosen = stream.cursor().permutation(x.len() / dim);
+                let point = |&i: &usize| x[i * dim..][..dim].iter().copied();
+                chosen[..count].iter().flat_map(point).collect()
+            }
+        }
+    }
 }
 
 impl fmt::Display for Probe {

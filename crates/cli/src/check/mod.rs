@@ -63,6 +63,21 @@ pub struct Outcome {
     pub fault: Option<String>,
 }
 
+/// A row of a table of controls.
+const fn control(
+    claim: &'static str,
+    expected: f64,
+    tolerance: f64,
+    measure: fn() -> Result<f64, Fault>,
+) -> Control {
+    Control {
+        claim,
+        expected,
+        tolerance,
+        measure,
+    }
+}
+
 impl Control {
     /// Measures and judges.
     pub fn run(&self, group: &'static str) -> Outcome {

@@ -28,7 +28,6 @@ mod mirror;
 use polariscope_data::covariance;
 use polariscope_diff::Number;
 use polariscope_network::{Network, Scalar, Weights};
-use polariscope_random::Stream;
 use polariscope_stats::Estimate;
 use polariscope_train::{Loss, Samples};
 
@@ -211,31 +210,8 @@ fn points<T: Number>(
     dim: usize,
     index: u64,
 ) -> Result<Vec<T>, GeometryError> {
-    let widen = |x: &f32| T::from_f64(f64::from(*x));
-    let stream = Stream::new(config.seed, index, "probes");
+    config.probe.check(dim)?;
     let probes = config.probes.max(1);
-    match &config.probe {
-        Probe::Zero => Ok(vec![T::ZERO; dim]),
-        Probe::Gauss { sigma } => {
-            let mut x = vec![0.0; probes * dim];
-            stream.normal(*sigma as f32, &mut x);
-            Ok(x.iter().map(widen).collect())
-        }
-        Probe::Points { x, source } => {
-            if x.is_empty() || !x.len().is_multiple_of(dim) {
-                return Err(GeometryError::Question(format!(
-                    "{source}: its samples do not have the {dim} numbers of the input"
-                )));
-            }
-            let count = x.len() / dim;
-            if probes >= count {
-                return Ok(x.iter().map(widen).collect());
-            }
-            let chosen = stream.cursor().permutation(count);
-            let points = chosen[..probes].iter();
-            Ok(points
-                .flat_map(|&i| x[i * dim..][..dim].iter().map(widen))
-                .collect())
-        }
-    }
+    let x = config.probe.points(probes, dim, config.seed, index);
+    Ok(x.into_iter().map(|x| T::from_f64(f64::from(x))).collect())
 }

@@ -179,13 +179,8 @@ impl<T: Float> Sampler<T> {
         self.source.config()
     }
 
-    /// Multiplications of one network, for estimates of time.
-    pub fn work(&self) -> f64 {
-        self.source.work()
-    }
-
     /// Networks of a wave, after which a run can be interrupted.
-    pub fn wave(&self) -> u64 {
+    fn wave(&self) -> u64 {
         self.block * GROUPS as u64
     }
 

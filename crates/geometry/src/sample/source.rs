@@ -50,15 +50,7 @@ impl Config {
                 "--logit {k}: the network has {outputs} outputs, counted from 0"
             ));
         }
-        if let Probe::Points { x, source } = &self.probe {
-            let dim = graph.input().len();
-            if x.is_empty() || !x.len().is_multiple_of(dim) {
-                return wrong(format!(
-                    "{source}: its samples do not have the {dim} numbers of the input {}",
-                    graph.input()
-                ));
-            }
-        }
+        self.probe.check(graph.input().len())?;
         if self.method == Method::Mixed && self.output == Output::All {
             return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
         }
@@ -112,9 +104,7 @@ impl<T: Number> Source<T> {
         given: Vec<Weights<T>>,
     ) -> Result<Self, GeometryError> {
         config.check(graph)?;
-        if let Probe::Points { x, .. } = &config.probe {
-            config.probes = config.probes.min(x.len() / graph.input().len());
-        }
+        config.probes = config.probe.count(config.probes, graph.input().len());
         let integrable = given.is_empty()
             && config.readouts != Readouts::Own
             && config.method == Method::Sample
@@ -250,29 +240,14 @@ impl<T: Number> Source<T> {
 
     /// The probes of a network, probes × dim.
     fn points(&self, index: u64) -> Vec<T> {
-        let dim = self.dim();
-        let widen = |x: &f32| T::from_f64(f64::from(*x));
-        match &self.config.probe {
-            Probe::Zero => vec![T::ZERO; self.config.probes * dim],
-            Probe::Gauss { sigma } => {
-                let mut x = vec![0f32; self.config.probes * dim];
-                Stream::new(self.config.seed, index, "probes").normal(*sigma as f32, &mut x);
-                x.iter().map(widen).collect()
-            }
-            Probe::Points { x, .. } => {
-                let count = x.len() / dim;
-                let point = |i: usize| x[i * dim..][..dim].iter().map(widen);
-                if self.config.probes >= count {
-                    return (0..count).flat_map(point).collect();
-                }
-                let mut cursor = Stream::new(self.config.seed, index, "probes").cursor();
-                let chosen = cursor.permutation(count);
-                chosen[..self.config.probes]
-                    .iter()
-                    .flat_map(|&i| point(i))
-                    .collect()
-            }
-        }
+        let Config {
+            seed,
+            probes,
+            ref probe,
+            ..
+        } = self.config;
+        let x = probe.points(probes, self.dim(), seed, index);
+        x.into_iter().map(|x| T::from_f64(f64::from(x))).collect()
     }
 
     /// The scalars that are differentiated, as cotangents of the outputs or features, one a row.

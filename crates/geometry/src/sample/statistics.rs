@@ -53,11 +53,6 @@ impl Sampled {
         self.state.networks()
     }
 
-    /// The partial sums, for a shard's file.
-    pub fn state(&self) -> &State {
-        &self.state
-    }
-
     /// Ĝ.
     pub fn matrix(&self) -> Kron {
         let State {

@@ -9,21 +9,7 @@ use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
 
-use super::{Control, Fault};
-
-const fn control(
-    claim: &'static str,
-    expected: f64,
-    tolerance: f64,
-    measure: fn() -> Result<f64, Fault>,
-) -> Control {
-    Control {
-        claim,
-        expected,
-        tolerance,
-        measure,
-    }
-}
+use super::{Control, Fault, control};
 
 /// Draws behind each moment.
 const DRAWS: f64 = draws::COUNT as f64;

@@ -7,7 +7,7 @@ use polariscope_network::Network;
 use polariscope_random::Stream;
 use polariscope_train::{Labels, Loss, Samples};
 
-use super::Fault;
+use crate::check::Fault;
 
 pub fn linear() -> Result<f64, Fault> {
     Ok(linear::linear_model(16 * 4096)?.1.excess.value)

@@ -4,7 +4,7 @@ use polariscope_geometry::Spectrum;
 use polariscope_geometry::theory::{linear, patches, propagation};
 use polariscope_graph::Padding;
 
-use super::Fault;
+use crate::check::Fault;
 
 /// Networks behind a matrix.
 const NETWORKS: u64 = 16 * 4096;

@@ -8,21 +8,7 @@ mod evolution;
 mod initial;
 mod pooling;
 
-use super::{Control, Fault};
-
-const fn control(
-    claim: &'static str,
-    expected: f64,
-    tolerance: f64,
-    measure: fn() -> Result<f64, Fault>,
-) -> Control {
-    Control {
-        claim,
-        expected,
-        tolerance,
-        measure,
-    }
-}
+use super::{Control, control};
 
 /// The table. Sampled numbers may be off by about five standard errors, the rest by rounding; rates are fitted where
 /// the next order is below the tolerance.

@@ -3,7 +3,7 @@
 use polariscope_geometry::theory::bayes::{Pool, accuracy};
 use polariscope_geometry::theory::pooling;
 
-use super::Fault;
+use crate::check::Fault;
 
 /// Networks behind a matrix.
 const NETWORKS: u64 = 16 * 4096;

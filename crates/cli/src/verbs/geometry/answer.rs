@@ -14,6 +14,8 @@ use crate::run::{RunDirectory, Shown};
 
 /// Inputs of more numbers than this, treated alike channel by channel, are written as one channel's block.
 const WHOLE: usize = 4096;
+/// One channel's block, where that is all that is written.
+const FACTOR: &str = "geometry_factor.npy";
 /// What the terminal shows, kept for the next time.
 pub const TEXT: &str = "summary.txt";
 
@@ -72,15 +74,10 @@ impl Shown for Answer {
 }
 
 impl Found {
-    /// Whether G is written as one channel's block.
-    fn factored(&self) -> bool {
-        self.matrix.channels > 1 && self.matrix.dim() > WHOLE
-    }
-
     /// The file that holds G.
     pub fn matrix_file(matrix: &Kron) -> &'static str {
         if matrix.channels > 1 && matrix.dim() > WHOLE {
-            "geometry_factor.npy"
+            FACTOR
         } else {
             "geometry.npy"
         }
@@ -94,12 +91,12 @@ impl Found {
         let (n, dim) = (matrix.n, matrix.dim());
         directory.write("eigenvalues.npy", &npy::encode(&[dim], &spectrum.values))?;
         directory.write("spectrum.csv", csv(spectrum).as_bytes())?;
-        if self.factored() {
+        if self.answer.matrix == FACTOR {
             directory.write(
                 "directions_factor.npy",
                 &npy::encode(&[n, n], &spectrum.vectors),
             )?;
-            return directory.write("geometry_factor.npy", &npy::encode(&[n, n], &matrix.factor));
+            return directory.write(FACTOR, &npy::encode(&[n, n], &matrix.factor));
         }
         let directions: Vec<f64> = match matrix.channels {
             1 => spectrum.vectors.clone(),
@@ -120,11 +117,8 @@ impl Found {
         let values = numbers("eigenvalues.npy")?;
         let channels = answer.channels.max(1);
         let n = values.len() / channels;
-        let (factor, vectors) = if answer.matrix == "geometry_factor.npy" {
-            (
-                numbers("geometry_factor.npy")?,
-                numbers("directions_factor.npy")?,
-            )
+        let (factor, vectors) = if answer.matrix == FACTOR {
+            (numbers(FACTOR)?, numbers("directions_factor.npy")?)
         } else {
             let block = |whole: Vec<f64>, step: usize| -> Vec<f64> {
                 let rows = whole.chunks_exact(channels * n).step_by(step).take(n);

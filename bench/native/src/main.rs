@@ -1,14 +1,18 @@
-//! Our side of `bench/core` and `bench/geometry`. Reads one command a line:
+//! Our side of `bench/core`, `bench/geometry` and `bench/kernels`. Reads one command a line:
 //!
 //! - `prepare NAME DIR` sets a task up and writes its weights and inputs to DIR;
 //! - `check NAME FILE` runs it once from the start and writes the result as raw f32;
 //! - `time NAME REPEATS` prints the wall seconds of each run;
+//! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
+//! - `data SPEC DIR` writes a data set to DIR;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
+mod kernels;
 mod tasks;
 
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use tasks::Task;
@@ -43,6 +47,16 @@ fn main() -> Result<(), Failure> {
                     write!(out, "{:.9} ", start.elapsed().as_secs_f64())?;
                 }
                 writeln!(out)?;
+            }
+            ["kernel", dir, repeats] => {
+                for seconds in kernels::run(Path::new(dir), repeats.parse()?)? {
+                    write!(out, "{seconds:.9} ")?;
+                }
+                writeln!(out)?;
+            }
+            ["data", spec, dir] => {
+                kernels::data(spec, Path::new(dir))?;
+                writeln!(out, "written")?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,
             _ => return Err(format!("unknown command: {line}").into()),

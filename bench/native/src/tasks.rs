@@ -43,7 +43,8 @@ impl Sample {
         let (probe, probes, centring) = match gradient {
             Gradient::Autodiff => (Probe::Gauss { sigma: 1.0 }, 128, Centring::None),
             Gradient::Dipole { .. } => {
-                let (source, x) = ("one point".to_owned(), x.clone().into());
+                let source = "one point".to_owned();
+                let x = x.iter().map(|&x| f64::from(x)).collect();
                 (Probe::Points { source, x }, 1, Centring::Mean)
             }
         };

@@ -14,11 +14,16 @@ use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
+use crate::verbs::experiment::ExperimentArgs;
 use crate::verbs::geometry::GeometryArgs;
 use crate::verbs::init::InitArgs;
+use crate::verbs::kernel::KernelArgs;
 use crate::verbs::list::ListArgs;
 use crate::verbs::merge::MergeArgs;
 use crate::verbs::plan::PlanArgs;
+use crate::verbs::regress::RegressArgs;
+use crate::verbs::spectrum::SpectrumArgs;
+use crate::verbs::symmetry::SymmetryArgs;
 use crate::verbs::train::TrainArgs;
 
 /// Shows the inductive bias of a neural architecture.
@@ -55,8 +60,18 @@ pub enum Verb {
     Evolution(Box<EvolutionArgs>),
     /// Say how many networks and seconds a wanted precision of the geometry costs
     Plan(Box<PlanArgs>),
-    /// Add the shards of a sampled geometry
+    /// Join the shards of a sampled geometry or of kernels
     Merge(MergeArgs),
+    /// Compute the kernels of the infinitely wide network: NNGP and NTK of samples
+    Kernel(Box<KernelArgs>),
+    /// Learn a data set with the kernel of the infinitely wide network
+    Regress(Box<RegressArgs>),
+    /// Find what a kernel learns first: eigenvalues on products of spheres, or on samples
+    Spectrum(Box<SpectrumArgs>),
+    /// Find the group of transformations that an architecture cannot tell apart
+    Symmetry(Box<SymmetryArgs>),
+    /// Run an experiment of the literature: grid, table, verdict, page
+    Experiment(Box<ExperimentArgs>),
     /// Train a network: learning curves, weights, report
     Train(Box<TrainArgs>),
     /// Compare the core with closed forms on this machine

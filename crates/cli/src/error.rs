@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
 use polariscope_geometry::GeometryError;
 use polariscope_graph::GraphError;
+use polariscope_infinite::InfiniteError;
 use polariscope_network::{NetworkError, WeightsError};
 use polariscope_train::TrainError;
 
@@ -101,6 +102,12 @@ impl From<GeometryError> for CliError {
             | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }
+    }
+}
+
+impl From<InfiniteError> for CliError {
+    fn from(e: InfiniteError) -> Self {
+        CliError::Usage(e.to_string())
     }
 }
 

@@ -16,6 +16,8 @@ use crate::run::RunDirectory;
 pub const STATE: &str = "state";
 /// The rate of the first moment says little about the rest.
 const SETTLED: Duration = Duration::from_secs(1);
+/// When the first checkpoint is due: from then on an interruption costs little.
+const FIRST: Duration = Duration::from_secs(1);
 /// Shortest time between two checkpoints.
 const PAUSE: Duration = Duration::from_secs(10);
 /// A checkpoint that took t is followed by at least this many t of work.
@@ -59,7 +61,7 @@ impl<'a> Watch<'a> {
             common,
             started: Instant::now(),
             announced: false,
-            save_at: Instant::now() + PAUSE,
+            save_at: Instant::now() + FIRST,
             failure: None,
         }
     }

@@ -55,7 +55,7 @@ type Case = (&'static [&'static str], &'static [(&'static str, usize)]);
 
 /// Commands that write every kind of report.
 #[rustfmt::skip]
-const REPORTS: [Case; 5] = [
+const REPORTS: [Case; 8] = [
     (
         &["train", "mlp-1x8", "--data", "linear?shape=64&train=96&test=40", "--epochs", "3"],
         &[("h1", 1), (".answer p", 1), ("figure svg", 2), ("table", 1), ("dl dt", 3)],
@@ -77,6 +77,18 @@ const REPORTS: [Case; 5] = [
     (
         &["evolution", "logreg", "--data", "linear?shape=1x8x8&train=40&test=10", "--samples", "32"],
         &[("h1", 1), (".answer p", 1), ("figure svg", 3), ("table", 1), ("pre code", 1)],
+    ),
+    (
+        &["regress", "fcn", "--data", "linear?shape=1x8x8&train=60&test=40"],
+        &[("h1", 1), (".answer p", 1), ("figure svg", 2), ("table", 1), ("dl dt", 3)],
+    ),
+    (
+        &["spectrum", "gap", "--samples", "200"],
+        &[("h1", 1), (".answer p", 1), ("figure svg", 1), ("table", 1), ("dl dt", 3)],
+    ),
+    (
+        &["symmetry", "cnn-vec", "--input", "3x4x4", "--width", "4"],
+        &[("h1", 1), (".answer p", 1), ("figure svg", 1), ("table", 1), ("dl dt", 3)],
     ),
 ];
 

@@ -14,13 +14,13 @@ fn every_control_passes() {
     let verdict = |group: &str| -> Value {
         serde_json::from_str(&succeed(&dir, &["check", group, "--json"])).unwrap()
     };
-    let groups = [verdict("core"), verdict("geometry")];
+    let groups = [verdict("core"), verdict("geometry"), verdict("kernels")];
     assert!(groups.iter().all(|v| v["pass"] == true));
     let controls = groups
         .iter()
         .flat_map(|v| v["controls"].as_array().unwrap());
     let controls: Vec<&Value> = controls.collect();
-    assert!(controls.len() >= 10 + 20);
+    assert!(controls.len() >= 10 + 20 + 12);
     assert_eq!(text.matches(" pass").count(), controls.len());
     for c in controls {
         let number = |key: &str| c[key].as_f64().unwrap();

@@ -440,7 +440,7 @@ fn refusals() {
         ],
         "--samples",
     );
-    says(&["geometry", "mlp-2x8", "--method", "kernel"], "meanfield");
+    says(&["geometry", "mlp-2x8", "--method", "guess"], "meanfield");
     says(
         &[
             "geometry",
@@ -491,4 +491,65 @@ fn refusals() {
         !dir.join("runs").exists(),
         "a refusal leaves nothing behind"
     );
+}
+
+/// One tap on one channel, relu, global pool: all patches are multiples of each other, so G[α,α'] = ½/P² where the
+/// signs agree and 0 elsewhere. The numbers of the probe are read in f64.
+#[test]
+fn the_kernel_gives_a_geometry_at_infinite_width() {
+    let dir = directory("geometry-kernel");
+    let x = [0.3, -1.0, 0.1, 2.0];
+    std::fs::write(dir.join("x.npy"), npy::encode(&[1, 1, 2, 2], &x)).unwrap();
+    std::fs::write(
+        dir.join("net.toml"),
+        r#"input = [1, 2, 2]
+parametrisation = "ntk"
+layers = [ { op = "conv", channels = 3, kernel = 1 }, { op = "relu" }, { op = "global-avg-pool" }, { op = "dense", features = 2 } ]
+"#,
+    )
+    .unwrap();
+    let run = |output: &str, extra: &[&str]| {
+        let mut words = vec!["geometry", "net.toml", "--method", "kernel", "--probe"];
+        words.extend(["file:x.npy", "--out", output]);
+        words.extend(extra);
+        succeed(&dir, &words)
+    };
+    run("a", &[]);
+    let page = std::fs::read_to_string(dir.join("a/report.html")).unwrap();
+    assert!(page.contains("infinitely wide network, exact there, averaged over 1 probe"));
+    assert_eq!(result(&dir.join("a"))["method"].as_str(), Some("kernel"));
+    let wanted = |i: usize| match x[i / 4] * x[i % 4] > 0.0 {
+        true => 0.5 / 16.0,
+        false => 0.0,
+    };
+    // Two outputs alike: their mean has half of it, their sum twice.
+    for (output, extra, factor) in [
+        ("a", &[][..], 1.0),
+        ("mean", &["--logit", "mean"], 0.5),
+        ("all", &["--logit", "all"], 2.0),
+    ] {
+        run(output, extra);
+        let (shape, g) = array(&dir.join(output).join("geometry.npy"));
+        assert_eq!(shape, [4, 4]);
+        for (i, g) in g.into_iter().enumerate() {
+            assert!((g - factor * wanted(i)).abs() < 1e-15, "{output} {i}: {g}");
+        }
+    }
+}
+
+#[test]
+fn the_kernel_refuses_with_a_way_out() {
+    let dir = directory("geometry-kernel-refused");
+    for (words, said) in [
+        (&["lenet"][..], "max-pool"),
+        (&["resnet18"], "batch-norm"),
+        (&["cnn-gap", "--probe", "zero"], "--probe gauss:1"),
+        (&["cnn-gap", "--activation", "tanh"], "erf"),
+        (&["cnn-gap", "--samples", "5"], "--method sample"),
+    ] {
+        let mut all = vec!["geometry", "--method", "kernel", "--input", "1x16x16"];
+        all.extend(words);
+        let text = refused(&dir, &all);
+        assert!(text.contains(said), "{words:?}: {text}");
+    }
 }

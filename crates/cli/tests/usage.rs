@@ -27,6 +27,11 @@ fn help_and_version_succeed() {
         &["merge", "--help"],
         &["align", "--help"],
         &["evolution", "--help"],
+        &["kernel", "--help"],
+        &["regress", "--help"],
+        &["spectrum", "--help"],
+        &["symmetry", "--help"],
+        &["experiment", "--help"],
     ] {
         let text = succeed(&dir, args);
         assert!(text.contains("Usage: polariscope"), "{text}");

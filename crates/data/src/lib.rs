@@ -37,4 +37,4 @@ pub use linalg::{EigenError, SymmetricEigen, covariance, symmetric_eigen, symmet
 pub use projection::{Pca, Projection};
 pub use spec::{Source, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};
-pub use transform::{Transforms, grey, normalise, standardise};
+pub use transform::{Transforms, grey, normalise, pool, standardise};

@@ -163,6 +163,7 @@ impl<'a> Params<'a> {
             group: self.list("group")?,
             balanced: self.flag("balanced"),
             grey: self.flag("grey"),
+            pool: self.number("pool")?,
             standardise: self.flag("standardise"),
             remove: self.get("remove").map(PathBuf::from),
             project: self.get("project").map(PathBuf::from),

@@ -36,6 +36,7 @@ pub(crate) const COMMON: &[&str] = &[
     "group",
     "balanced",
     "grey",
+    "pool",
     "standardise",
     "remove",
     "project",
@@ -185,6 +186,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "",
         "off",
         "one channel, 0.299 R + 0.587 G + 0.114 B",
+    ),
+    p(
+        "pool",
+        "K",
+        "none",
+        "averages squares of K x K pixels: pool=2 makes 16x16 of 32x32",
     ),
     p(
         "standardise",

@@ -23,6 +23,8 @@ pub struct Transforms {
     pub balanced: bool,
     /// One channel from three.
     pub grey: bool,
+    /// Side of the squares of pixels that are averaged into one.
+    pub pool: Option<usize>,
     /// Mean 0 and variance 1 in each channel.
     pub standardise: bool,
     /// .npy file of directions to project out.
@@ -64,6 +66,9 @@ impl Transforms {
         limit(data, limits, self.balanced)?;
         if self.grey {
             grey(data)?;
+        }
+        if let Some(side) = self.pool {
+            pool(data, side)?;
         }
         if self.standardise {
             standardise(data);
@@ -226,6 +231,42 @@ pub fn grey(data: &mut Dataset) -> Result<(), DataError> {
         channels: 1,
         height,
         width,
+    };
+    Ok(())
+}
+
+/// Averages squares of `side` × `side` pixels.
+pub fn pool(data: &mut Dataset, side: usize) -> Result<(), DataError> {
+    let (channels, height, width) = match data.shape {
+        Shape::Image {
+            channels,
+            height,
+            width,
+        } if side > 0 && height.is_multiple_of(side) && width.is_multiple_of(side) => {
+            (channels, height, width)
+        }
+        shape => {
+            let what = format!("pool={side} needs images whose sides {side} divides, not {shape}");
+            return Err(DataError::spec(&data.name, what));
+        }
+    };
+    let (rows, columns) = (height / side, width / side);
+    let share = 1.0 / (side * side) as f32;
+    for split in [&mut data.train, &mut data.test] {
+        let plane = |x: &[f32]| -> Vec<f32> {
+            let mut small = vec![0.0; rows * columns];
+            for (i, x) in x.iter().enumerate() {
+                small[i / width / side * columns + i % width / side] += share * x;
+            }
+            small
+        };
+        let planes = split.x.par_chunks_exact(height * width);
+        split.x = planes.flat_map_iter(plane).collect();
+    }
+    data.shape = Shape::Image {
+        channels,
+        height: rows,
+        width: columns,
     };
     Ok(())
 }

@@ -275,6 +275,14 @@ fn cifar_binary() {
     let want =
         (0.299 * f32::from(p[0]) + 0.587 * f32::from(p[1]) + 0.114 * f32::from(p[2])) / 255.0;
     assert!((grey.train.x[0] - want).abs() < 1e-6 && grey.train.x.len() == 1024);
+    // Rows 2 and 3, columns 4 and 5 of green become row 1, column 2.
+    let small = Dataset::load(&format!("cifar10:{directory}?pool=2&train=1")).unwrap();
+    assert_eq!(small.shape.to_string(), "3x16x16");
+    let pixels = [2 * 32 + 4, 2 * 32 + 5, 3 * 32 + 4, 3 * 32 + 5];
+    let want: f32 = pixels.iter().map(|i| data.train.x[1024 + i]).sum();
+    assert!((small.train.x[256 + 16 + 2] - want / 4.0).abs() < 1e-6);
+    let got = message(Dataset::load(&format!("cifar10:{directory}?pool=3")));
+    assert!(got.contains("whose sides 3 divides"), "{got}");
 
     scratch.put("data_batch_2.bin", &record(2, 2)[..3000]);
     let got = message(Dataset::load(&format!("cifar10:{directory}")));

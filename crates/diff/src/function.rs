@@ -62,4 +62,8 @@ pub enum Function {
     Log,
     /// x^p
     Pow(Bits),
+    /// asin x
+    Asin,
+    /// x asin x + √(1−x²), whose derivative is asin x
+    AsinIntegral,
 }

@@ -180,5 +180,13 @@ pub(crate) fn derivative(t: &mut Trace, f: Function, x: Id, y: Id) -> Option<Id>
             let power = t.map(Function::Pow((p.get() - 1.0).into()), x);
             t.scale(power, p.get())
         }
+        // ((1−x)(1+x))^{−½}: the factors keep the digits near ±1
+        Function::Asin => {
+            let one = t.constant_like(1.0, x);
+            let (below, above) = (t.sub(one, x), t.add(one, x));
+            let square = t.mul(below, above);
+            t.map(Function::Pow((-0.5).into()), square)
+        }
+        Function::AsinIntegral => t.map(Function::Asin, x),
     })
 }

@@ -212,6 +212,14 @@ fn functions() {
             |t, x| t.map(f, x[0]),
         );
     }
+    for f in [Asin, AsinIntegral] {
+        check_at(
+            &format!("{f:?}"),
+            &[&[7]],
+            |v| 0.4 * v,
+            |t, x| t.map(f, x[0]),
+        );
+    }
     // Away from the kink at 0 by more than the difference step moves.
     for f in [Relu, LeakyRelu(0.2.into()), Abs, LeakyRelu((-0.5).into())] {
         check_at(

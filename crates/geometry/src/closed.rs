@@ -82,7 +82,7 @@ fn kron(covariance: Covariance) -> Kron {
 }
 
 /// The first points of the probing law.
-fn points(
+pub(crate) fn points(
     dim: usize,
     probe: &Probe,
     count: usize,
@@ -95,6 +95,10 @@ fn points(
         Probe::Gauss { .. } => (0..count as u64)
             .map(|i| widen(&probe.points(1, dim, seed, i)))
             .collect(),
-        Probe::Points { x, .. } => x.chunks_exact(dim).take(count).map(widen).collect(),
+        Probe::Points { x, .. } => x
+            .chunks_exact(dim)
+            .take(count)
+            .map(<[f64]>::to_vec)
+            .collect(),
     })
 }

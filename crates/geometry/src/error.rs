@@ -6,6 +6,8 @@ use polariscope_network::NetworkError;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
+use crate::KernelRefusal;
+
 /// A geometry that cannot be had.
 #[derive(Debug, Error)]
 pub enum GeometryError {
@@ -21,6 +23,9 @@ pub enum GeometryError {
     /// There is no closed form.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// There is no kernel to differentiate.
+    #[error(transparent)]
+    Kernel(#[from] KernelRefusal),
     /// The eigensolver gave up.
     #[error(transparent)]
     Eigen(#[from] EigenError),

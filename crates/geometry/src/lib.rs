@@ -14,6 +14,7 @@ mod align;
 mod closed;
 mod error;
 mod evolution;
+mod kernel;
 mod matrix;
 mod question;
 mod sample;
@@ -24,6 +25,7 @@ pub use align::{Alignment, Match, Verdict, align};
 pub use closed::{exact, mean_field};
 pub use error::GeometryError;
 pub use evolution::{Evolution, EvolutionConfig, FiniteStep, evolution, finite_steps};
+pub use kernel::{KernelRefusal, kernel, kernel_memory};
 pub use matrix::Kron;
 pub use question::{Gradient, Method, Output, Probe};
 pub use sample::{

@@ -10,7 +10,7 @@
 //! for text in ["autodiff", "dipole:100", "dipole:0.5"] {
 //!     assert_eq!(text.parse::<Gradient>()?.to_string(), text);
 //! }
-//! for text in ["exact", "meanfield", "sample", "mixed"] {
+//! for text in ["exact", "meanfield", "kernel", "sample", "mixed"] {
 //!     assert_eq!(text.parse::<Method>()?.to_string(), text);
 //! }
 //! # Ok::<(), String>(())
@@ -111,6 +111,8 @@ pub enum Method {
     Exact,
     /// Infinite width with masks taken independent of weights.
     MeanField,
+    /// ∂x∂x'K of the kernel K of the infinitely wide network: exact there.
+    Kernel,
     /// Random networks, one gradient or more each.
     Sample,
     /// `E[MᵀM]` with M = ∇²_{θ,x} f (Algorithm 2 of the NAD paper, corrected).
@@ -119,7 +121,7 @@ pub enum Method {
 
 impl Method {
     /// Every method, as typed.
-    pub const NAMES: [&'static str; 4] = ["exact", "meanfield", "sample", "mixed"];
+    pub const NAMES: [&'static str; 5] = ["exact", "meanfield", "kernel", "sample", "mixed"];
 }
 
 impl fmt::Display for Method {
@@ -127,6 +129,7 @@ impl fmt::Display for Method {
         f.write_str(match self {
             Method::Exact => "exact",
             Method::MeanField => "meanfield",
+            Method::Kernel => "kernel",
             Method::Sample => "sample",
             Method::Mixed => "mixed",
         })
@@ -140,6 +143,7 @@ impl FromStr for Method {
         match text {
             "exact" => Ok(Method::Exact),
             "meanfield" => Ok(Method::MeanField),
+            "kernel" => Ok(Method::Kernel),
             "sample" => Ok(Method::Sample),
             "mixed" => Ok(Method::Mixed),
             _ => Err(format!("it is one of {}", Method::NAMES.join(", "))),
@@ -162,7 +166,7 @@ pub enum Probe {
         /// Where they came from, in words.
         source: String,
         /// N × D.
-        x: Arc<[f32]>,
+        x: Arc<[f64]>,
     },
 }
 
@@ -176,6 +180,18 @@ impl Probe {
                 )))
             }
             Probe::Zero | Probe::Gauss { .. } | Probe::Points { .. } => Ok(()),
+        }
+    }
+
+    /// The numbers of given points as bits, to tell one list from another: those of f32 where it holds the number.
+    pub fn bits(&self) -> Option<Vec<u64>> {
+        let bits = |&x: &f64| match x as f32 {
+            narrow if f64::from(narrow) == x => u64::from(narrow.to_bits()),
+            _ => x.to_bits(),
+        };
+        match self {
+            Probe::Points { x, .. } => Some(x.iter().map(bits).collect()),
+            Probe::Zero | Probe::Gauss { .. } => None,
         }
     }
 
@@ -199,10 +215,12 @@ impl Probe {
                 stream.normal(*sigma as f32, &mut x);
                 x
             }
-            Probe::Points { x, .. } if count == x.len() / dim => x.to_vec(),
+            Probe::Points { x, .. } if count == x.len() / dim => {
+                x.iter().map(|&x| x as f32).collect()
+            }
             Probe::Points { x, .. } => {
                 let chosen = stream.cursor().permutation(x.len() / dim);
-                let point = |&i: &usize| x[i * dim..][..dim].iter().copied();
+                let point = |&i: &usize| x[i * dim..][..dim].iter().map(|&x| x as f32);
                 chosen[..count].iter().flat_map(point).collect()
             }
         }

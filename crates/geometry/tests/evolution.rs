@@ -1,7 +1,5 @@
 //! Δ against the definition on a linear network, against finite steps on a convolutional one.
 
-use std::sync::Arc;
-
 use polariscope_diff::Number;
 use polariscope_geometry::{
     Evolution, EvolutionConfig, GeometryError, Kron, Output, Probe, evolution, finite_steps,
@@ -280,7 +278,7 @@ fn probes_from_a_list() {
         probes,
         probe: Probe::Points {
             source: "list".to_string(),
-            x: Arc::from(&x[..3 * 36]),
+            x: x[..3 * 36].iter().map(|&x| f64::from(x)).collect(),
         },
         ..config(16, Output::Logit(0), Loss::Sse)
     };

@@ -4,6 +4,7 @@
 
 mod core;
 mod geometry;
+mod kernels;
 
 use serde::Serialize;
 
@@ -40,6 +41,10 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "geometry",
         controls: geometry::CONTROLS,
+    },
+    Group {
+        name: "kernels",
+        controls: kernels::CONTROLS,
     },
 ];
 

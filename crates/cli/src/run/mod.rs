@@ -284,6 +284,27 @@ impl RunDirectory {
         }
     }
 
+    /// Where a result that grows in place is kept until it is whole: in `partial/`, or at its name once adopted.
+    pub fn growing(&self, name: &str) -> PathBuf {
+        let whole = self.path.join(name);
+        match whole.exists() {
+            true => whole,
+            false => self.path.join(PARTIAL).join(name),
+        }
+    }
+
+    /// Makes a file that grew in `partial/` a result.
+    pub fn adopt(&mut self, name: &str) -> Result<(), CliError> {
+        let (from, to) = (self.growing(name), self.path.join(name));
+        if from == to {
+            return Ok(());
+        }
+        self.record.files.push(name.to_string());
+        self.save()?;
+        fs::rename(&from, &to)
+            .map_err(|e| CliError::Failed(format!("cannot write {}: {e}", to.display())))
+    }
+
     /// Records the result, marks the run finished and removes its checkpoints.
     pub fn finish(mut self, result: &impl Serialize) -> Result<Record, CliError> {
         self.record.result = toml::Table::try_from(result)

@@ -1,4 +1,4 @@
-//! `merge`: the shards of a sampled geometry add to the bits of one run.
+//! `merge`: the shards of a sampled geometry or of a kernel become what one run would have written.
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,9 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
         .map(|path| record(path))
         .collect::<Result<_, _>>()?;
     let configuration = complete(&args.shards, &records)?;
+    if configuration.get("verb").and_then(toml::Value::as_str) == Some("kernel") {
+        return super::kernel::merge(&args.shards, &records, configuration, common);
+    }
     let wrong = |what: String| CliError::Usage(format!("{}: {what}", args.shards[0].display()));
     let graph = ArchitectureArgs::restore(&configuration)?;
     let table = configuration
@@ -73,7 +76,9 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
 fn record(path: &Path) -> Result<Record, CliError> {
     let wrong = |what: &str| Err(CliError::Usage(format!("{}: {what}", path.display())));
     match Record::read(path)? {
-        None => wrong("no run.toml; give the run directories of `geometry --shard i/n`"),
+        None => wrong(
+            "no run.toml; give the run directories of `geometry` or `kernel` with --shard i/n",
+        ),
         Some(record) if record.status != Status::Finished => {
             wrong("this shard is not finished; run its command again")
         }
@@ -91,7 +96,7 @@ fn complete(paths: &[PathBuf], records: &[Record]) -> Result<toml::Table, CliErr
         let shard = configuration.remove("shard");
         let text = shard.as_ref().and_then(toml::Value::as_str).unwrap_or("");
         let Some((Ok(i), Ok(n))) = text.split_once('/').map(|(i, n)| (i.parse(), n.parse())) else {
-            return wrong("this is no shard: run `geometry` with --shard i/n".into());
+            return wrong("this is no shard: run `geometry` or `kernel` with --shard i/n".into());
         };
         if seen.iter().any(|&(j, _)| j == i) {
             return wrong(format!("shard {i}/{n} is given twice"));

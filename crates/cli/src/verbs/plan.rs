@@ -91,7 +91,7 @@ fn plan<T: Float>(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     };
     let closed_form = match job(&free)?.question.method {
         Method::Exact => Some(Method::Exact),
-        Method::MeanField | Method::Sample | Method::Mixed => None,
+        Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => None,
     };
     let sampled = QuestionArgs {
         method: args

@@ -21,6 +21,8 @@ pub trait Elementary: Real {
     fn sin(self) -> Self;
     /// cos x
     fn cos(self) -> Self;
+    /// asin x
+    fn asin(self) -> Self;
     /// tanh x
     fn tanh(self) -> Self;
     /// erf x
@@ -53,6 +55,10 @@ impl Elementary for f64 {
     #[inline(always)]
     fn cos(self) -> Self {
         f64::cos(self)
+    }
+    #[inline(always)]
+    fn asin(self) -> Self {
+        f64::asin(self)
     }
     #[inline(always)]
     fn tanh(self) -> Self {
@@ -124,6 +130,10 @@ impl Elementary for f32 {
     #[inline(always)]
     fn cos(self) -> Self {
         f32::cos(self)
+    }
+    #[inline(always)]
+    fn asin(self) -> Self {
+        f32::asin(self)
     }
     /// 1 − 2/(e^{2|x|}+1); the Taylor series where that would cancel.
     #[inline(always)]
@@ -262,6 +272,8 @@ vectorised! {
             Function::Exp => each!(x, y, |v| v.exp()),
             Function::Log => each!(x, y, |v| v.ln()),
             Function::Pow(p) => power(p.get(), x, y),
+            Function::Asin => each!(x, y, |v| v.asin()),
+            Function::AsinIntegral => each!(x, y, |v| v * v.asin() + ((one - v) * (one + v)).sqrt()),
         }
     }
 }

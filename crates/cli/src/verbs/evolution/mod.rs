@@ -11,7 +11,7 @@ use clap::Args;
 use polariscope_data::{Dataset, Spec, npy, symmetric_eigen};
 use polariscope_diff::Number;
 use polariscope_geometry::{
-    Evolution, EvolutionConfig, GROUPS, Kron, Output, Probe, evolution, exact, finite_steps,
+    Evolution, EvolutionConfig, GROUPS, Kron, Output, evolution, exact, finite_steps,
 };
 use polariscope_network::Network;
 use polariscope_train::Loss;
@@ -214,8 +214,7 @@ fn table(config: &EvolutionConfig) -> toml::Table {
     set("probes", toml::Value::Integer(config.probes as i64));
     set("output_differentiated", config.output.to_string().into());
     set("loss", config.loss.to_string().into());
-    if let Probe::Points { x, .. } = &config.probe {
-        let bits = x.iter().map(|x| u64::from(x.to_bits()));
+    if let Some(bits) = config.probe.bits() {
         set("probe_fingerprint", fingerprint(bits).into());
     }
     table

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use polariscope_geometry::{
-    Float, Gradient, Kron, Limit, MOST, Method, Readouts, SampleConfig, Sampled, Sampler, Shard,
-    Spectrum, State, Summary, best_readouts, exact, mean_field, overlap,
+    Float, GeometryError, Gradient, Kron, Limit, MOST, Method, Readouts, SampleConfig, Sampled,
+    Sampler, Shard, Spectrum, State, Summary, best_readouts, exact, kernel, kernel_memory,
+    mean_field, overlap,
 };
 use polariscope_graph::Graph;
 use polariscope_meanfield::approximations;
@@ -16,13 +17,14 @@ use super::options::{Integrate, Question};
 use super::page::Agreement;
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::{afford, memory};
+use crate::estimate::{afford, announce, memory};
 use crate::output::counted;
+use crate::progress::Progress;
 use crate::run::RunDirectory;
 use crate::watch::{STATE, Watch, Work};
 
-/// When a run is first saved: most are over before.
-const FIRST_SAVE: Duration = Duration::from_secs(1);
+/// The rate of the first moment says little about the rest.
+const SETTLED: Duration = Duration::from_secs(1);
 /// Sizes of the subspaces that are compared.
 const SUBSPACES: [usize; 3] = [4, 16, 64];
 
@@ -66,6 +68,10 @@ fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
                 "use a smaller --input, or --method sample --top k",
             )
         }
+        Method::Kernel => (
+            3.0 * square + kernel_memory(graph, question.output).map_err(GeometryError::from)?,
+            "use a smaller --input, or --method sample",
+        ),
         Method::Sample | Method::Mixed => (
             Sampler::<f32>::memory(dim),
             "--top k finds the first k directions without the matrix",
@@ -130,16 +136,11 @@ pub fn sample<T: Float>(
         bytes: 0.0,
     };
     let mut watch = Watch::new(directory, work, common);
-    let (started, mut saved) = (Instant::now(), false);
     while !sampler.done(&state) {
         let before = state.networks();
         sampler.advance(&mut state)?;
         watch.progress.advance(state.networks() - before);
-        // An early checkpoint: from then on an interruption costs little.
-        if !saved && started.elapsed() >= FIRST_SAVE && !sampler.done(&state) {
-            saved = true;
-            watch.save(&state.to_bytes());
-        } else {
+        if !sampler.done(&state) {
             watch.tick(state.networks(), || state.to_bytes());
         }
     }
@@ -176,7 +177,7 @@ pub fn of_sample(
 pub fn closed(
     graph: &Graph,
     question: &Question,
-    seed: u64,
+    common: &Common,
     clock: &mut Clock,
 ) -> Result<Found, CliError> {
     let Question {
@@ -186,8 +187,9 @@ pub fn closed(
         ..
     } = question;
     let matrix = clock.time("closed form", || match question.method {
-        Method::MeanField => mean_field(graph, probe, *probes, *output, seed),
-        Method::Exact | Method::Sample | Method::Mixed => exact(graph, probe, *output),
+        Method::MeanField => Ok(mean_field(graph, probe, *probes, *output, common.seed)?),
+        Method::Kernel => by_kernel(graph, question, common),
+        Method::Exact | Method::Sample | Method::Mixed => Ok(exact(graph, probe, *output)?),
     })?;
     let (spectrum, summary) = clock.time("spectrum", || -> Result<_, CliError> {
         let spectrum = Spectrum::of(&matrix)?;
@@ -199,6 +201,44 @@ pub fn closed(
         found.answer.notes = approximations(graph);
     }
     Ok(found)
+}
+
+/// The geometry of the kernel, row by row with progress.
+fn by_kernel(graph: &Graph, question: &Question, common: &Common) -> Result<Kron, CliError> {
+    let Question {
+        probe,
+        probes,
+        output,
+        ..
+    } = question;
+    let bytes = kernel_memory(graph, *output).map_err(GeometryError::from)?;
+    let started = Instant::now();
+    let (mut progress, mut before, mut said) = (None, 0, false);
+    let g = kernel(
+        graph,
+        probe,
+        *probes,
+        *output,
+        common.seed,
+        |done, total| {
+            let progress =
+                progress.get_or_insert_with(|| Progress::new("rows of G", total, 0, common));
+            progress.advance(done - before);
+            before = done;
+            if !said && started.elapsed() >= SETTLED {
+                said = true;
+                announce(
+                    common,
+                    &counted(total, "row"),
+                    started.elapsed(),
+                    done as f64,
+                    (total - done) as f64,
+                    bytes,
+                );
+            }
+        },
+    )?;
+    Ok(g)
 }
 
 /// Compares a sample with the closed form of the same question, where there is one.
@@ -218,7 +258,7 @@ pub fn compare_with_closed_form(
     let (probe, output) = (&question.probe, question.output);
     let (with, matrix) = match method {
         Method::Exact => ("the exact closed form", exact(graph, probe, output)?),
-        Method::MeanField | Method::Sample | Method::Mixed => (
+        Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => (
             "the mean field (an approximation here)",
             mean_field(graph, probe, question.probes, output, seed)?,
         ),

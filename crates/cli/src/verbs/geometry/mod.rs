@@ -10,7 +10,7 @@ mod top;
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_geometry::{Float, Limit, Method, Readouts, Shard};
+use polariscope_geometry::{Float, Limit, Method, Probe, Readouts, Shard};
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use polariscope_report::{grouped, pretty};
@@ -18,6 +18,7 @@ use polariscope_report::{grouped, pretty};
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::checkpoint;
 use crate::error::CliError;
+use crate::output::counted;
 use crate::run::{self, Opened, Request, RunDirectory, fingerprint_bytes};
 use answer::{Answer, Found, TEXT};
 use compute::Clock;
@@ -208,7 +209,7 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
         }
         found
     } else {
-        compute::closed(&graph, &question, common.seed, &mut clock)?
+        compute::closed(&graph, &question, common, &mut clock)?
     };
     write(
         &mut directory,
@@ -254,7 +255,7 @@ pub fn view<'a>(
         matrix: &found.matrix,
         spectrum: &found.spectrum,
         summary: &found.answer.summary,
-        method: sentence(question, &found.answer),
+        method: sentence(graph, question, &found.answer),
         conventions: question.conventions(),
         notes: found.answer.notes.clone(),
         agreement: found.answer.agreement.clone(),
@@ -265,7 +266,7 @@ pub fn view<'a>(
 }
 
 /// How G was found.
-fn sentence(question: &Question, answer: &Answer) -> String {
+fn sentence(graph: &Graph, question: &Question, answer: &Answer) -> String {
     let networks = grouped(answer.networks.unwrap_or(0));
     let error = answer.relative_error.map_or(String::new(), |e| {
         format!(" The standard error of G is {} of its norm.", pretty(e))
@@ -277,6 +278,10 @@ fn sentence(question: &Question, answer: &Answer) -> String {
         Some(Readouts::Every) => " The last layer was integrated out.".to_string(),
         _ => String::new(),
     };
+    let points = match &question.probe {
+        Probe::Points { x, .. } => question.probes.min(x.len() / graph.input().len().max(1)),
+        Probe::Zero | Probe::Gauss { .. } => question.probes,
+    };
     match question.method {
         Method::Exact => "Exact: the network is linear around the probe, so the covariance of its gradient was carried back \
                           layer by layer in closed form. No network was drawn."
@@ -284,6 +289,11 @@ fn sentence(question: &Question, answer: &Answer) -> String {
         Method::MeanField => format!(
             "Mean field: the infinite-width covariance of the gradient, averaged over {} probes. No network was drawn for it.",
             question.probes
+        ),
+        Method::Kernel => format!(
+            "Kernel: the second derivative of the kernel of the infinitely wide network, exact there, averaged over {}. \
+             No network was drawn for it.",
+            counted(points as u64, "probe")
         ),
         Method::Sample => format!("Sampled: {networks} networks, {} probes each.{readouts}{error}", question.probes),
         Method::Mixed => format!(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
 use polariscope_geometry::{
-    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard,
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, kernel_memory,
 };
 use polariscope_graph::{Graph, Op, Shape};
 use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
@@ -31,14 +31,14 @@ pub const ERROR: f64 = 0.1;
 const COARSE_ERROR: f64 = 0.3;
 /// Multiplications of a forward pass up to which sampling takes seconds.
 const CHEAP: usize = 30_000_000;
-/// Points for each network, and of the mean field, where nothing is said.
+/// Points for each network, and of closed forms at infinite width, where nothing is said.
 const PROBES: usize = 16;
 
 /// What is asked of a geometry, whatever the verb.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Geometry")]
 pub struct QuestionArgs {
-    /// exact, meanfield, sample or mixed [default: the best that applies]
+    /// exact, meanfield, kernel, sample or mixed [default: the best here]
     #[arg(long, value_name = "NAME")]
     pub method: Option<Method>,
     /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: zero or gauss:1]
@@ -112,10 +112,16 @@ impl FromStr for ProbeArg {
 impl ProbeArg {
     /// Reads what has to be read; points must have the shape of the input.
     pub fn load(&self, input: Shape) -> Result<Probe, CliError> {
-        let points = |source: String, shape: Shape, x: Vec<f32>| {
+        let points = |source: String, shape: Shape, x: Vec<f64>| {
             if shape.len() != input.len() {
                 return Err(CliError::Usage(format!(
                     "--probe {source}: its samples are {shape}, the input is {input}; give --input {shape}"
+                )));
+            }
+            // Networks are sampled in f32.
+            if let Some(large) = x.iter().find(|x| !(**x as f32).is_finite()) {
+                return Err(CliError::Usage(format!(
+                    "--probe {source}: {large:e} is beyond the range of f32"
                 )));
             }
             Ok(Probe::Points {
@@ -127,7 +133,7 @@ impl ProbeArg {
             ProbeArg::Zero => Ok(Probe::Zero),
             ProbeArg::Gauss(sigma) => Ok(Probe::Gauss { sigma: *sigma }),
             ProbeArg::File(path) => {
-                let inputs = Inputs::<f32>::read(path, None)?;
+                let inputs = Inputs::<f64>::read(path, None)?;
                 points(
                     format!("file:{}", path.display()),
                     inputs.shape,
@@ -136,7 +142,8 @@ impl ProbeArg {
             }
             ProbeArg::Data(spec) => {
                 let data = Dataset::load(spec)?;
-                points(format!("data:{spec}"), data.shape, data.train.x)
+                let x = data.train.x.iter().map(|&x| f64::from(x)).collect();
+                points(format!("data:{spec}"), data.shape, x)
             }
         }
     }
@@ -149,7 +156,7 @@ pub struct Question {
     pub method: Method,
     /// Where.
     pub probe: Probe,
-    /// Points for each network, or for the mean field.
+    /// Points for each network, or for a closed form at infinite width.
     pub probes: usize,
     /// Which scalar.
     pub output: Output,
@@ -226,7 +233,9 @@ impl QuestionArgs {
         self.check(question.method, given)?;
         question.probe = probe.unwrap_or(match question.method {
             Method::Exact => Probe::Zero,
-            Method::MeanField | Method::Sample | Method::Mixed => Probe::Gauss { sigma: 1.0 },
+            Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => {
+                Probe::Gauss { sigma: 1.0 }
+            }
         });
         question.probes = match (&question.probe, self.probes) {
             (Probe::Zero, Some(m)) if m > 1 => {
@@ -298,7 +307,7 @@ impl QuestionArgs {
                 Question {
                     probe: Probe::Points {
                         source: "one point of N(0, I)".into(),
-                        x: Arc::from(x),
+                        x: x.into_iter().map(f64::from).collect(),
                     },
                     gradient: Gradient::Dipole { h: 100.0 },
                     centring: Centring::Mean,
@@ -382,8 +391,7 @@ impl Question {
         set("method", self.method.to_string().into());
         set("probe", self.probe.to_string().into());
         set("output_differentiated", self.output.to_string().into());
-        if let Probe::Points { x, .. } = &self.probe {
-            let bits = x.iter().map(|x| u64::from(x.to_bits()));
+        if let Some(bits) = self.probe.bits() {
             set("probe_fingerprint", fingerprint(bits).into());
         }
         if self.method != Method::Exact {
@@ -423,11 +431,17 @@ impl Question {
         // Whatever the method, the output and the points must exist.
         self.sample_config(0).check(graph)?;
         let refused = match self.method {
-            Method::Exact => exact_applies(graph, place(Some(&self.probe)), self.output.into()),
-            Method::MeanField => mean_field_applies(graph, self.output.into()),
+            Method::Exact => exact_applies(graph, place(Some(&self.probe)), self.output.into())
+                .map_err(|e| e.to_string()),
+            Method::MeanField => {
+                mean_field_applies(graph, self.output.into()).map_err(|e| e.to_string())
+            }
+            Method::Kernel => kernel_memory(graph, self.output)
+                .map(|_| ())
+                .map_err(|e| e.to_string()),
             Method::Sample | Method::Mixed => Ok(()),
         };
-        refused.map_err(|e| CliError::Usage(e.to_string()))
+        refused.map_err(CliError::Usage)
     }
 
     /// The closed form that answers the same question, if one does.

@@ -55,7 +55,7 @@ pub fn run<T: Float>(job: Job<T>, k: usize, common: &Common) -> Result<(), CliEr
         given,
         request,
     } = job;
-    if matches!(question.method, Method::Exact | Method::MeanField) {
+    if !matches!(question.method, Method::Sample | Method::Mixed) {
         question.method = Method::Sample;
     }
     let networks = match question.limit {

@@ -1,0 +1,186 @@
+//! `experiment dide`.
+
+use std::marker::PhantomData;
+
+use polariscope_experiment::{Mean, Table};
+use polariscope_kernels::experiments::{Dide, Flips, Precision};
+use polariscope_report::{Axis, Plot, Section};
+use polariscope_stats::{Estimate, power_law};
+
+use super::ExperimentArgs;
+use super::options::Sizes;
+use super::runner::conduct;
+use super::view::{Grid, Pivot, View, levels, shown};
+use crate::args::Common;
+use crate::error::CliError;
+
+/// The smallest training set.
+const SMALLEST: usize = 64;
+
+/// Runs it.
+pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+    let sizes = Sizes::new(args);
+    let train = doubling(sizes.train);
+    if train.len() < 3 {
+        return Err(CliError::Usage(format!(
+            "--train {}: a curve needs at least three sizes from {SMALLEST} on, doubling; give at least {}",
+            sizes.train,
+            4 * SMALLEST
+        )));
+    }
+    let (problem, mut configuration) = sizes.problem(args, common)?;
+    configuration.insert("flips".into(), args.flips.into());
+    let bytes = 8.0 * 3.0 * (sizes.train as f64).powi(2);
+    let experiment = Dide::<T> {
+        problem,
+        sizes: train,
+        flips: match args.flips {
+            true => Flips::Last,
+            false => Flips::None,
+        },
+        depth: sizes.depth,
+        width: sizes.width(),
+        steps: sizes.steps,
+        runs: sizes.runs,
+        precision: PhantomData,
+    };
+    let view = Picture {
+        data: args.data.clone().unwrap_or_default(),
+        width: sizes.width(),
+    };
+    conduct(experiment, &view, configuration, bytes, common)
+}
+
+/// 64, 128, … and the largest.
+fn doubling(largest: usize) -> Vec<usize> {
+    let powers = (0..).map(|k| SMALLEST << k).take_while(|&m| m < largest);
+    powers.chain([largest]).collect()
+}
+
+/// How it is shown.
+struct Picture {
+    data: String,
+    width: usize,
+}
+
+const CURVES: Pivot = Pivot {
+    rows: "m",
+    columns: "learner",
+    fixed: Vec::new(),
+    measure: "error",
+    unit: 0.01,
+};
+
+impl Picture {
+    /// `vec-n` as VEC with its width, `vec-inf` as VEC_∞.
+    fn label(&self, learner: &str) -> String {
+        match learner.split_once('-') {
+            Some((system, "inf")) => format!("{}_∞", system.to_uppercase()),
+            Some((system, _)) => format!("{}_{}", system.to_uppercase(), self.width),
+            None => learner.to_string(),
+        }
+    }
+}
+
+/// β of error ~ m^{−β} over some sizes.
+fn decay(table: &Table, learner: &str, sizes: &[String]) -> Option<Mean> {
+    let points = sizes.iter().filter_map(|m| {
+        let mean = CURVES.mean(table, m, learner)?;
+        let estimate = Estimate {
+            value: mean.value,
+            standard_error: mean.standard_error.filter(|s| *s > 0.0)?,
+            samples: mean.runs as u64,
+        };
+        Some((m.parse().ok()?, estimate))
+    });
+    let law = power_law(&points.collect::<Vec<_>>())?;
+    Some(Mean {
+        value: -law.exponent,
+        standard_error: Some(law.error),
+        runs: sizes.len(),
+    })
+}
+
+impl View for Picture {
+    fn name(&self) -> &'static str {
+        "dide"
+    }
+
+    fn title(&self) -> String {
+        "Learning curves, and whether they bend".into()
+    }
+
+    fn asked(&self) -> String {
+        format!(
+            "Does more data teach a network more than its architecture suggests? Data “{}”.",
+            self.data
+        )
+    }
+
+    fn words(&self, table: &Table) -> String {
+        let sizes = levels(table, "m");
+        let Some(last) = sizes.last() else {
+            return String::new();
+        };
+        let error = |learner: String| {
+            let text = shown(CURVES.mean(table, last, &learner), CURVES.unit);
+            format!("{} {text} %", self.label(&learner))
+        };
+        let all: Vec<String> = levels(table, "learner").into_iter().map(error).collect();
+        format!("Test error with {last} samples: {}.", all.join(", "))
+    }
+
+    fn summary(&self, table: &Table) -> Grid {
+        let sizes = levels(table, "m");
+        let (small, large) = (&sizes[..sizes.len() / 2 + 1], &sizes[sizes.len() / 2..]);
+        let ends = |part: &[String]| {
+            let end = |m: Option<&String>| m.cloned().unwrap_or_default();
+            format!("β, {} … {}", end(part.first()), end(part.last()))
+        };
+        let mut grid = Grid {
+            columns: ["error in %".to_string()]
+                .into_iter()
+                .chain(sizes.iter().map(|m| format!("m = {m}")))
+                .chain([ends(small), ends(large)])
+                .collect(),
+            rows: Vec::new(),
+        };
+        for learner in levels(table, "learner") {
+            let errors = sizes.iter().map(|m| CURVES.mean(table, m, &learner));
+            let errors = errors.map(|m| shown(m, CURVES.unit));
+            let slopes = [small, large].map(|part| shown(decay(table, &learner, part), 1.0));
+            let row = [self.label(&learner)]
+                .into_iter()
+                .chain(errors)
+                .chain(slopes);
+            grid.rows.push(row.collect());
+        }
+        grid
+    }
+
+    fn figures(&self, table: &Table) -> Vec<Section> {
+        let plot = Plot {
+            title: "Test error against training samples".into(),
+            x: Axis::log("training samples m"),
+            y: Axis::log("test error in %"),
+            series: CURVES.series(table, |learner| self.label(learner)),
+        };
+        vec![Section::new("Learning curves").figure(
+            "learning curves",
+            plot.draw(),
+            "Both axes are logarithmic: a power law is a straight line, and a curve that bends down learns faster the more \
+             it has seen. Bands: a standard error over runs. Networks of finite width are trained with momentum and weight \
+             decay, those of infinite width by ridgeless regression with their NTK.",
+        )]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_double_up_to_the_largest() {
+        assert_eq!(super::doubling(300), [64, 128, 256, 300]);
+        assert_eq!(super::doubling(256), [64, 128, 256]);
+        assert_eq!(super::doubling(10), [10]);
+    }
+}

@@ -1,0 +1,155 @@
+//! `experiment`: a grid of conditions and runs, a table, verdicts by statistics fixed beforehand, a page.
+//!
+//! [`runner`] knows nothing of what is measured: it takes an [`Experiment`] and a [`View`] of its table.
+//!
+//! [`Experiment`]: polariscope_experiment::Experiment
+//! [`View`]: view::View
+
+mod answer;
+mod dide;
+mod options;
+mod page;
+mod rotations;
+mod runner;
+mod spectra;
+mod symmetry_breaking;
+mod view;
+
+use clap::{Args, ValueEnum};
+use polariscope_kernels::experiments::{ExperimentError, System, Training};
+
+use crate::args::{Common, Dtype, count};
+use crate::error::CliError;
+
+/// What `experiment` takes.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+rotations          accuracy of FCN, LCN, VEC, LAP and GAP under six groups of transformations
+symmetry-breaking  VEC_n between GAP_n and VEC_∞, along a geodesic and with its width
+dide               learning curves, and whether they bend
+spectra            eigenvalue decay on products of spheres; needs no data
+
+A killed run goes on where it stopped when the same command is given again.")]
+pub struct ExperimentArgs {
+    /// rotations, symmetry-breaking, dide or spectra
+    #[arg(value_name = "NAME", hide_possible_values = true)]
+    pub name: Name,
+    /// Images with classes, such as 'cifar10:DIR?pool=4&standardise'
+    #[arg(long, value_name = "SPEC", help_heading = "Experiment")]
+    pub data: Option<String>,
+    /// small (minutes on two cores) or paper (the sizes of the source)
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "small",
+        hide_possible_values = true,
+        help_heading = "Experiment"
+    )]
+    pub scale: Scale,
+    /// Runs, each with its own samples, transformations and weights
+    #[arg(long, value_name = "R", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub runs: Option<usize>,
+    /// Training samples a run; of dide the most, of spectra the points
+    #[arg(long, value_name = "M", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub train: Option<usize>,
+    /// Test samples a run; rotations judges systems without pooling on up to ten times as many
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub test: Option<usize>,
+    /// Hidden layers
+    #[arg(long, value_name = "L", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub depth: Option<usize>,
+    /// Width of finite networks; of symmetry-breaking a list
+    #[arg(long, value_name = "N,…", value_parser = count, value_delimiter = ',', help_heading = "Experiment", allow_negative_numbers = true)]
+    pub width: Vec<usize>,
+    /// Updates of a finite network
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub steps: Option<usize>,
+    /// How rotations trains: a list of ntk, nn, nn+, nn++ [default: ntk]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "Experiment"
+    )]
+    pub training: Vec<Training>,
+    /// What rotations compares: a list of fcn, lcn, vec, lap4, lap8, gap [default: all]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "Experiment"
+    )]
+    pub systems: Vec<System>,
+    /// rotations: the three groups of rotations alone, without their permutations
+    #[arg(long, help_heading = "Experiment")]
+    pub no_permutations: bool,
+    /// dide: one more size, twice the largest, by mirror images
+    #[arg(long, help_heading = "Experiment")]
+    pub flips: bool,
+}
+
+/// Which experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Name {
+    /// Performance against symmetry.
+    Rotations,
+    /// VEC_n between GAP_n and VEC_∞.
+    SymmetryBreaking,
+    /// Learning curves.
+    Dide,
+    /// Eigenvalue decay.
+    Spectra,
+}
+
+impl Name {
+    /// As it is typed.
+    pub fn text(self) -> &'static str {
+        match self {
+            Name::Rotations => "rotations",
+            Name::SymmetryBreaking => "symmetry-breaking",
+            Name::Dide => "dide",
+            Name::Spectra => "spectra",
+        }
+    }
+}
+
+/// How large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scale {
+    /// Minutes on two cores.
+    Small,
+    /// As in the source.
+    Paper,
+}
+
+/// Runs an experiment, goes on with it, or shows what came of it.
+pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+    options::refuse(args)?;
+    match (args.name, common.dtype) {
+        (Name::Rotations, Dtype::F32) => rotations::run::<f32>(args, common),
+        (Name::Rotations, Dtype::F64) => rotations::run::<f64>(args, common),
+        (Name::SymmetryBreaking, Dtype::F32) => symmetry_breaking::run::<f32>(args, common),
+        (Name::SymmetryBreaking, Dtype::F64) => symmetry_breaking::run::<f64>(args, common),
+        (Name::Dide, Dtype::F32) => dide::run::<f32>(args, common),
+        (Name::Dide, Dtype::F64) => dide::run::<f64>(args, common),
+        (Name::Spectra, _) => spectra::run(args, common),
+    }
+}
+
+impl From<ExperimentError> for CliError {
+    fn from(e: ExperimentError) -> Self {
+        match e {
+            ExperimentError::Train(e) => e.into(),
+            ExperimentError::Kernel(e) => e.into(),
+            ExperimentError::Graph(e) => e.into(),
+            ExperimentError::Inference(_) => CliError::Failed(e.to_string()),
+            ExperimentError::Shape { .. }
+            | ExperimentError::Classes { .. }
+            | ExperimentError::Samples { .. }
+            | ExperimentError::System { .. }
+            | ExperimentError::Training { .. }
+            | ExperimentError::Symmetry(_)
+            | ExperimentError::Sphere(_) => CliError::Usage(e.to_string()),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `report.html`: the verdict, the figures, every claim with its statistic.
+
+use polariscope_experiment::Table;
+use polariscope_report::{Page, Section, grouped};
+
+use super::answer::Answer;
+use super::view::View;
+use crate::run::Request;
+use crate::verbs::geometry::command;
+
+/// The page.
+pub fn page(view: &dyn View, table: &Table, answer: &Answer, request: &Request) -> Page {
+    let mut page = Page::new(view.title(), view.asked(), answer.words.clone());
+    let runs = table.rows.iter().map(|r| r.run + 1).max().unwrap_or(0);
+    page.facts([
+        (
+            format!("{} of {}", answer.holds, answer.verdicts.len()),
+            "claims hold".to_string(),
+        ),
+        (answer.fails.to_string(), "are shown wrong".to_string()),
+        (answer.undecided.to_string(), "stay undecided".to_string()),
+        (grouped(runs), "runs of every condition".to_string()),
+    ]);
+    for section in view.figures(table) {
+        page.push(section);
+    }
+    page.push(
+        Section::new("Claims and verdicts")
+            .prose(
+                "The claims and the statistics that decide them were written down before any number was known. A difference \
+                 or a slope is taken in every run, where the conditions share samples and weights; ± is the standard error \
+                 of its mean over runs.",
+            )
+            .table(answer.claims()),
+    );
+    page.push(
+        Section::new("Means")
+            .prose("Means over runs ± a standard error. table.csv holds every cell of every run.")
+            .table(answer.means()),
+    );
+    page.push(Section::new("Again").command(command(request)));
+    page.configure(request.settings());
+    page
+}

@@ -1,0 +1,173 @@
+//! `experiment rotations`.
+
+use std::marker::PhantomData;
+
+use polariscope_experiment::Table;
+use polariscope_kernels::experiments::{Precision, Rotations, System};
+use polariscope_kernels::symmetry::Group;
+use polariscope_report::{Axis, BarChart, Bars, Section};
+
+use super::ExperimentArgs;
+use super::options::Sizes;
+use super::runner::conduct;
+use super::view::{Grid, Pivot, View, levels, shown};
+use crate::args::Common;
+use crate::error::CliError;
+
+/// Runs it.
+pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+    let sizes = Sizes::new(args);
+    let (problem, mut configuration) = sizes.problem(args, common)?;
+    let systems: Vec<System> = System::ALL
+        .into_iter()
+        .filter(|s| args.systems.is_empty() || args.systems.contains(s))
+        .collect();
+    let groups = match args.no_permutations {
+        true => &Group::SIX[..3],
+        false => &Group::SIX[..],
+    };
+    let names = systems.iter().map(|s| s.name().into()).collect();
+    configuration.insert("systems".into(), toml::Value::Array(names));
+    configuration.insert("permutations".into(), (!args.no_permutations).into());
+    let view = Picture {
+        data: args.data.clone().unwrap_or_default(),
+        train: sizes.train,
+        test: sizes.test,
+    };
+    let bytes = 8.0 * 3.0 * (sizes.train as f64).powi(2);
+    let experiment = Rotations::<T> {
+        problem,
+        systems,
+        groups: groups.to_vec(),
+        trainings: sizes.trainings.clone(),
+        depth: sizes.depth,
+        width: sizes.width(),
+        steps: sizes.steps,
+        runs: sizes.runs,
+        precision: PhantomData,
+    };
+    conduct(experiment, &view, configuration, bytes, common)
+}
+
+/// How it is shown.
+struct Picture {
+    data: String,
+    train: usize,
+    test: usize,
+}
+
+fn pivot(training: String) -> Pivot<'static> {
+    Pivot {
+        rows: "group",
+        columns: "system",
+        fixed: vec![("training", training)],
+        measure: "accuracy",
+        unit: 0.01,
+    }
+}
+
+/// `ntk` in words.
+fn trained(training: &str) -> String {
+    match training {
+        "ntk" => "infinitely wide networks (NTK)".to_string(),
+        other => format!("finite networks ({})", other.to_uppercase()),
+    }
+}
+
+impl View for Picture {
+    fn name(&self) -> &'static str {
+        "rotations"
+    }
+
+    fn title(&self) -> String {
+        "Performance against symmetry".into()
+    }
+
+    fn asked(&self) -> String {
+        format!(
+            "What happens to an architecture when its data are given a symmetry beyond its own? Data “{}”, {} training and {} \
+             test samples a run.",
+            self.data, self.train, self.test
+        )
+    }
+
+    fn words(&self, table: &Table) -> String {
+        let sentence = |training: String| {
+            let pivot = pivot(training.clone());
+            let systems = levels(table, "system");
+            let at = |system: &String, group: &str| {
+                let text = shown(pivot.mean(table, group, system), pivot.unit);
+                format!("{} {text} %", system.to_uppercase())
+            };
+            let plain: Vec<String> = systems.iter().map(|s| at(s, "none")).collect();
+            let all = levels(table, "group").get(1).cloned().unwrap_or_default();
+            let mixed: Vec<String> = systems.iter().map(|s| at(s, &all)).collect();
+            format!(
+                "Of {}, on the data as they are: {}. Under {all}: {}.",
+                trained(&training),
+                plain.join(", "),
+                mixed.join(", ")
+            )
+        };
+        let all: Vec<String> = levels(table, "training")
+            .into_iter()
+            .map(sentence)
+            .collect();
+        all.join(" ")
+    }
+
+    fn summary(&self, table: &Table) -> Grid {
+        let mut whole = Grid::default();
+        for training in levels(table, "training") {
+            let mut grid = pivot(training.clone()).grid(table);
+            grid.columns[0] = "accuracy in %".into();
+            grid.rows
+                .iter_mut()
+                .for_each(|row| row[0] = format!("{} {}", training.to_uppercase(), row[0]));
+            whole.columns = grid.columns;
+            whole.rows.extend(grid.rows);
+        }
+        whole
+    }
+
+    fn figures(&self, table: &Table) -> Vec<Section> {
+        let chart = |training: String| {
+            let pivot = pivot(training.clone());
+            let groups = levels(table, "group");
+            let bars = |system: String| {
+                let means: Vec<_> = groups
+                    .iter()
+                    .map(|g| pivot.mean(table, g, &system))
+                    .collect();
+                Bars {
+                    label: system.to_uppercase(),
+                    values: means
+                        .iter()
+                        .map(|m| m.map_or(f64::NAN, |m| m.value / pivot.unit))
+                        .collect(),
+                    errors: means
+                        .iter()
+                        .map(|m| m.and_then(|m| m.standard_error).unwrap_or(0.0) / pivot.unit)
+                        .collect(),
+                }
+            };
+            let chart = BarChart {
+                title: format!("Accuracy of {}", trained(&training)),
+                value: Axis::linear("test accuracy in %"),
+                categories: groups.clone(),
+                series: levels(table, "system").into_iter().map(bars).collect(),
+            };
+            Section::new("Under the groups").figure(
+                format!("accuracy {training}"),
+                chart.draw(),
+                "Training and test samples are transformed by one random element of the group, drawn anew in every run. O: \
+                 rotations, P: permutations; of all numbers of an image together, of the channels of every position in its \
+                 own way (^d), or of the channels in the same way everywhere (⊗ I). A system does not notice a group that it \
+                 is invariant under: FCN any, LCN and VEC those of channels, LAP and GAP those that are the same everywhere. \
+                 Beyond its own group it falls towards the system that has the larger one. Whiskers: a standard error over \
+                 runs.",
+            )
+        };
+        levels(table, "training").into_iter().map(chart).collect()
+    }
+}

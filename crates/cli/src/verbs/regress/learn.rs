@@ -1,0 +1,194 @@
+//! Inference with the Gram matrices at hand.
+//!
+//! The NTK's path f_t comes from one eigendecomposition; without `--time` it is sampled at times spaced evenly in
+//! log t, from a tenth of 1/μ₁, before anything is learnt, to ten times 1/μ_n, when all is.
+
+use std::time::Instant;
+
+use polariscope_data::{symmetric_eigen, symmetric_eigenvalues};
+use polariscope_kernels::inference::{Conditioning, Descent, InferenceError, Posterior, Time};
+use polariscope_report::{Align, Table};
+
+use super::gram::Grams;
+use super::options::{Kind, Plan};
+use super::targets::{Fit, Score, Targets};
+use crate::args::{Common, Dtype};
+use crate::error::CliError;
+use crate::estimate::announce;
+use crate::output::counted;
+
+/// Times of the default path.
+const TIMES: usize = 30;
+/// It begins this far before 1/μ₁ and ends this far after 1/μ_n.
+const MARGIN: f64 = 10.0;
+/// Side of the block whose decomposition is timed to estimate the rest.
+const PILOT: usize = 512;
+/// Smaller ones are not worth an estimate.
+const LONG: usize = 2 * PILOT;
+
+/// What was learnt.
+pub struct Learnt {
+    /// For the test samples, m × C.
+    pub predictions: Vec<f64>,
+    /// Of every test sample, where the process has one.
+    pub variance: Option<Vec<f64>>,
+    /// Along the training time.
+    pub path: Vec<Moment>,
+    /// Where the predictions are from.
+    pub end: Moment,
+    /// Of the train Gram matrix, largest first.
+    pub eigenvalues: Vec<f64>,
+    /// How well posed the solve was.
+    pub conditioning: Conditioning,
+}
+
+/// A time of the path.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// ηt; infinity in the limit.
+    pub time: f64,
+    /// On the training samples.
+    pub train: Fit,
+    /// On the test samples.
+    pub test: Score,
+}
+
+impl Learnt {
+    /// Learns.
+    pub fn new(
+        plan: &Plan,
+        grams: &Grams,
+        targets: &Targets,
+        common: &Common,
+    ) -> Result<Self, CliError> {
+        foretell(grams, targets, common);
+        let learnt = match plan.kind {
+            Kind::Ntk => descend(plan, grams, targets),
+            Kind::Nngp => infer(plan, grams, targets),
+        };
+        learnt.map_err(|e| refusal(&e, common))
+    }
+
+    /// The path and its end as a table, for `learning.csv`.
+    pub fn history(&self) -> Table {
+        use Align::Right;
+        let mut columns = vec![("time", Right), ("train_mse", Right), ("test_mse", Right)];
+        match self.end.test.accuracy {
+            Some(_) => columns.extend([("train_accuracy", Right), ("test_accuracy", Right)]),
+            None => columns.push(("test_r_squared", Right)),
+        }
+        let mut table = Table::new(columns);
+        for Moment { time, train, test } in self.path.iter().chain([&self.end]) {
+            let mut row = vec![(*time).into(), train.mse.into(), test.mse.into()];
+            match test.accuracy {
+                Some(accuracy) => row.extend([train.accuracy.into(), accuracy.into()]),
+                None => row.push(test.r_squared.into()),
+            }
+            table.push(row);
+        }
+        table
+    }
+}
+
+/// Gradient descent: Θ decomposed once, asked at every time.
+fn descend(plan: &Plan, grams: &Grams, targets: &Targets) -> Result<Learnt, InferenceError> {
+    let (n, _) = targets.samples();
+    let descent = Descent::new(&grams.train, n, plan.ridge)?;
+    let (path, end) = match plan.times.split_last() {
+        Some((&end, path)) => (path.to_vec(), Time::After(end)),
+        None => (grid(&descent, plan.ridge), Time::Infinite),
+    };
+    let at = |time: Time| -> Result<(Moment, Vec<f64>), InferenceError> {
+        let on_training = descent.on_training(&targets.train, time)?;
+        let predictions = descent.mean(&grams.cross, &targets.train, time)?;
+        let moment = Moment {
+            time: match time {
+                Time::After(t) => t,
+                Time::Infinite => f64::INFINITY,
+            },
+            train: targets.fit(&on_training),
+            test: targets.score(&predictions),
+        };
+        Ok((moment, predictions))
+    };
+    let path = path.into_iter().map(|t| Ok(at(Time::After(t))?.0));
+    let path = path.collect::<Result<_, InferenceError>>()?;
+    let (end, predictions) = at(end)?;
+    Ok(Learnt {
+        predictions,
+        variance: None,
+        path,
+        end,
+        eigenvalues: descent.eigenvalues().to_vec(),
+        conditioning: descent.conditioning(),
+    })
+}
+
+/// The default path.
+fn grid(descent: &Descent, ridge: f64) -> Vec<f64> {
+    let largest = descent.eigenvalues()[0] + ridge;
+    let smallest = largest / descent.conditioning().condition;
+    let (from, to) = (1.0 / (MARGIN * largest), MARGIN / smallest);
+    let step = (to / from).powf(1.0 / (TIMES - 1) as f64);
+    (0..TIMES).map(|i| from * step.powi(i as i32)).collect()
+}
+
+/// The posterior: one Cholesky factor.
+fn infer(plan: &Plan, grams: &Grams, targets: &Targets) -> Result<Learnt, InferenceError> {
+    let (n, _) = targets.samples();
+    let posterior = Posterior::new(&grams.train, n, plan.ridge)?;
+    let predictions = posterior.mean(&grams.cross, &targets.train)?;
+    let on_training = posterior.mean(&grams.train, &targets.train)?;
+    let variance = match &grams.diagonal {
+        Some(diagonal) => Some(posterior.variance(&grams.cross, diagonal)?),
+        None => None,
+    };
+    // The matrix is finite, as the factor has checked.
+    let eigenvalues = symmetric_eigenvalues(&grams.train, n)
+        .map_err(|_| InferenceError::NotPositiveDefinite { jitter: 0.0 })?;
+    Ok(Learnt {
+        end: Moment {
+            time: f64::INFINITY,
+            train: targets.fit(&on_training),
+            test: targets.score(&predictions),
+        },
+        predictions,
+        variance,
+        path: Vec::new(),
+        eigenvalues,
+        conditioning: posterior.conditioning(),
+    })
+}
+
+/// Says how long the solve takes, where that is long.
+fn foretell(grams: &Grams, targets: &Targets, common: &Common) {
+    let (n, m) = targets.samples();
+    if n < LONG {
+        return;
+    }
+    let block: Vec<f64> = grams
+        .train
+        .chunks_exact(n)
+        .take(PILOT)
+        .flat_map(|row| row[..PILOT].iter().copied())
+        .collect();
+    let started = Instant::now();
+    if symmetric_eigen(&block, PILOT).is_ok() {
+        let cubes = (n as f64 / PILOT as f64).powi(3);
+        let bytes = 8.0 * (n * (4 * n + m)) as f64;
+        let work = format!("learning {}", counted(n as u64, "sample"));
+        announce(common, &work, started.elapsed(), 1.0, cubes, bytes);
+    }
+}
+
+fn refusal(e: &InferenceError, common: &Common) -> CliError {
+    match (e, common.dtype) {
+        (InferenceError::NotPositiveDefinite { .. }, Dtype::F32) => {
+            CliError::Failed(format!("{e} (--ridge X), or round less (--dtype f64)"))
+        }
+        (InferenceError::NotPositiveDefinite { .. }, Dtype::F64) => {
+            CliError::Failed(format!("{e} (--ridge X)"))
+        }
+        _ => CliError::Usage(e.to_string()),
+    }
+}

@@ -1,0 +1,90 @@
+//! Which conditions, how often, what is measured.
+
+use std::sync::Arc;
+
+use crate::{Row, Table};
+
+/// A grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Names of what varies.
+    pub factors: Arc<[String]>,
+    /// Names of what is measured.
+    pub measures: Vec<String>,
+    /// Conditions and runs in the order of the work.
+    pub cells: Vec<Cell>,
+}
+
+/// One condition in one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    factors: Arc<[String]>,
+    /// One level for each factor.
+    pub levels: Vec<String>,
+    /// From 0; runs differ in their random numbers alone.
+    pub run: u64,
+}
+
+impl Cell {
+    /// The level of a factor; empty where the design has no such factor.
+    pub fn level(&self, factor: &str) -> &str {
+        let place = self.factors.iter().position(|f| f == factor);
+        place.map_or("", |i| &self.levels[i])
+    }
+}
+
+impl Design {
+    /// Every combination of levels, run by run: an experiment that is cut short has whole runs.
+    pub fn product(factors: &[(&str, &[&str])], runs: u64, measures: &[&str]) -> Self {
+        let names: Arc<[String]> = factors.iter().map(|(name, _)| name.to_string()).collect();
+        let mut conditions: Vec<Vec<String>> = vec![Vec::new()];
+        for (_, levels) in factors {
+            conditions = conditions
+                .iter()
+                .flat_map(|c| levels.iter().map(|l| [&c[..], &[l.to_string()]].concat()))
+                .collect();
+        }
+        let cells = (0..runs).flat_map(|run| {
+            conditions.iter().map({
+                let names = &names;
+                move |levels| Cell {
+                    factors: Arc::clone(names),
+                    levels: levels.clone(),
+                    run,
+                }
+            })
+        });
+        Design {
+            cells: cells.collect(),
+            factors: Arc::clone(&names),
+            measures: measures.iter().map(|m| m.to_string()).collect(),
+        }
+    }
+
+    /// Without the cells that `keep` refuses.
+    pub fn retain(mut self, keep: impl Fn(&Cell) -> bool) -> Self {
+        self.cells.retain(keep);
+        self
+    }
+
+    /// Measures every cell that the table lacks; `done` sees the table after each.
+    pub fn fill<E>(
+        &self,
+        table: &mut Table,
+        mut measure: impl FnMut(&Cell) -> Result<Vec<f64>, E>,
+        mut done: impl FnMut(&Table) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for cell in &self.cells {
+            if table.holds(cell) {
+                continue;
+            }
+            table.rows.push(Row {
+                levels: cell.levels.clone(),
+                run: cell.run,
+                values: measure(cell)?,
+            });
+            done(table)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! How claims are judged.
+//!
+//! - [`above`]: differences d between two conditions, paired by run. Holds where mean(d) > 2 s, s its standard error;
+//!   fails where mean(d) < −2 s.
+//! - [`equal`]: holds where the largest difference between the conditions of a run is within the tolerance in every
+//!   run, else fails.
+//! - [`trend`]: Spearman's ρ between the place of a level and the measure, over all n rows. Holds where it has the
+//!   claimed sign and |ρ| > 1.645/√(n−1), one-sided 5 %; fails where it has the other sign and is as large.
+//! - [`contrast`]: c = Σ w y in every run. Positive: as differences. Near v: holds where |mean(c) − v| + 2 s is within
+//!   the tolerance, fails where |mean(c) − v| − 2 s is beyond.
+//! - [`scatter`]: the mean of z² over n rows, which has mean 1 and standard deviation √(2/n) where nothing but chance
+//!   is at work. Holds up to three of these above 1, else fails.
+//!
+//! What neither holds nor fails is undecided: more runs would tell.
+
+use crate::{Mean, Outcome, Scale, Select, Table, Wanted};
+
+/// One-sided 5 % point of the normal law.
+const FIVE_PERCENT: f64 = 1.645;
+/// Standard errors that a difference must exceed.
+const ERRORS: f64 = 2.0;
+/// Standard deviations of the mean of z² that chance is granted.
+const CHANCE: f64 = 3.0;
+
+/// A statistic and what it decides.
+pub(crate) struct Judged {
+    pub statistic: Option<Mean>,
+    pub rule: String,
+    pub outcome: Outcome,
+}
+
+pub(crate) fn above(table: &Table, measure: &str, upper: &Select, lower: &Select) -> Judged {
+    let terms = [(1.0, upper.clone()), (-1.0, lower.clone())];
+    let differences = sums(table, measure, Scale::Linear, &terms);
+    let statistic = Mean::of(&differences);
+    Judged {
+        statistic,
+        rule: format!(
+            "difference of {measure} over {} runs, above {ERRORS} standard errors",
+            differences.len()
+        ),
+        outcome: positive(statistic),
+    }
+}
+
+pub(crate) fn equal(table: &Table, measure: &str, conditions: &[Select], tolerance: f64) -> Judged {
+    let first = conditions.first();
+    let runs = first.map_or(Vec::new(), |first| table.values(first, measure));
+    let spreads = runs.iter().filter_map(|(run, _)| {
+        let values = conditions.iter().map(|c| value(table, c, measure, *run));
+        let values = values.collect::<Option<Vec<f64>>>()?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(high - low)
+    });
+    let spreads: Vec<f64> = spreads.collect();
+    let largest = spreads.iter().copied().fold(0.0, f64::max);
+    Judged {
+        statistic: (!spreads.is_empty()).then_some(Mean {
+            value: largest,
+            standard_error: None,
+            runs: spreads.len(),
+        }),
+        rule: format!("largest difference of {measure} in any run, at most {tolerance:.3}"),
+        outcome: match spreads.is_empty() {
+            true => Outcome::Undecided,
+            false if largest <= tolerance => Outcome::Holds,
+            false => Outcome::Fails,
+        },
+    }
+}
+
+pub(crate) fn contrast(
+    table: &Table,
+    (measure, scale): (&str, Scale),
+    terms: &[(f64, Select)],
+    wanted: Wanted,
+) -> Judged {
+    let sums = sums(table, measure, scale, terms);
+    let statistic = Mean::of(&sums);
+    let what = match scale {
+        Scale::Linear => format!("weighted sum of {measure}"),
+        Scale::Log => format!("weighted sum of ln {measure}"),
+    };
+    let runs = sums.len();
+    let (rule, outcome) = match wanted {
+        Wanted::Positive => (
+            format!("{what} over {runs} runs, above {ERRORS} standard errors"),
+            positive(statistic),
+        ),
+        Wanted::Near { value, tolerance } => (
+            format!("{what} over {runs} runs, within {tolerance} of {value}"),
+            near(statistic, value, tolerance),
+        ),
+    };
+    Judged {
+        statistic,
+        rule,
+        outcome,
+    }
+}
+
+pub(crate) fn scatter(table: &Table, measure: &str, at: &Select) -> Judged {
+    let values = table.values(at, measure);
+    let squares: Vec<f64> = values.iter().map(|(_, z)| z * z).collect();
+    let bound = 1.0 + CHANCE * (2.0 / squares.len().max(1) as f64).sqrt();
+    let statistic = Mean::of(&squares);
+    Judged {
+        statistic,
+        rule: format!(
+            "mean {measure}² over {} rows, at most {bound:.2}",
+            squares.len()
+        ),
+        outcome: match statistic {
+            None => Outcome::Undecided,
+            Some(mean) if mean.value <= bound => Outcome::Holds,
+            Some(_) => Outcome::Fails,
+        },
+    }
+}
+
+/// The value of a measure in one run.
+fn value(table: &Table, select: &Select, measure: &str, run: u64) -> Option<f64> {
+    let values = table.values(select, measure);
+    values.iter().find(|(r, _)| *r == run).map(|(_, y)| *y)
+}
+
+/// Σ w y in every run that has all terms.
+fn sums(table: &Table, measure: &str, scale: Scale, terms: &[(f64, Select)]) -> Vec<f64> {
+    let first = terms.first();
+    let runs = first.map_or(Vec::new(), |(_, first)| table.values(first, measure));
+    let sum = |run: u64| -> Option<f64> {
+        let parts = terms.iter().map(|(w, select)| {
+            let y = value(table, select, measure, run)?;
+            Some(match scale {
+                Scale::Linear => w * y,
+                Scale::Log => w * y.ln(),
+            })
+        });
+        parts.sum()
+    };
+    runs.iter().filter_map(|(run, _)| sum(*run)).collect()
+}
+
+fn decide(value: f64, bound: f64) -> Outcome {
+    if value > bound {
+        Outcome::Holds
+    } else if value < -bound {
+        Outcome::Fails
+    } else {
+        Outcome::Undecided
+    }
+}
+
+fn positive(mean: Option<Mean>) -> Outcome {
+    match mean {
+        Some(Mean {
+            value,
+            standard_error: Some(s),
+            ..
+        }) => decide(value, ERRORS * s),
+        _ => Outcome::Undecided,
+    }
+}
+
+fn near(mean: Option<Mean>, wanted: f64, tolerance: f64) -> Outcome {
+    match mean {
+        Some(Mean {
+            value,
+            standard_error: Some(s),
+            ..
+        }) => decide(tolerance - (value - wanted).abs(), ERRORS * s),
+        _ => Outcome::Undecided,
+    }
+}
+
+pub(crate) fn trend(table: &Table, measure: &str, along: &[Select], sign: f64) -> Judged {
+    let points = along.iter().enumerate().flat_map(|(i, select)| {
+        let values = table.values(select, measure);
+        values.into_iter().map(move |(_, y)| (i as f64, y))
+    });
+    let points: Vec<(f64, f64)> = points.collect();
+    let rank = |values: Vec<f64>| -> Vec<f64> {
+        let below = |x: f64| values.iter().filter(|y| **y < x).count() as f64;
+        let equal = |x: f64| values.iter().filter(|y| **y == x).count() as f64;
+        values.iter().map(|&x| below(x) + 0.5 * equal(x)).collect()
+    };
+    let n = points.len() as f64;
+    let x = rank(points.iter().map(|p| p.0).collect());
+    let y = rank(points.iter().map(|p| p.1).collect());
+    // Ranks and halves of ties average n/2.
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - 0.5 * n) * (b - 0.5 * n)).sum()
+    };
+    let scale = (product(&x, &x) * product(&y, &y)).sqrt();
+    let rho = match scale > 0.0 {
+        true => product(&x, &y) / scale,
+        false => 0.0,
+    };
+    let bound = FIVE_PERCENT / (n - 1.0).max(1.0).sqrt();
+    let (outcome, statistic) = match points.len() {
+        0..=2 => (Outcome::Undecided, None),
+        runs => {
+            let statistic = Mean {
+                value: rho,
+                standard_error: None,
+                runs,
+            };
+            (decide(sign * rho, bound), Some(statistic))
+        }
+    };
+    let way = if sign > 0.0 { "above " } else { "below −" };
+    Judged {
+        statistic,
+        rule: format!("Spearman's ρ of {measure} along the conditions, {way}{bound:.2}"),
+        outcome,
+    }
+}

@@ -1,0 +1,34 @@
+//! Experiments: a grid of conditions and runs, one tidy table, a verdict by statistics fixed beforehand.
+//!
+//! A [`Design`] names its factors, what is measured and every [`Cell`]; [`Design::fill`] measures the cells that a
+//! [`Table`] does not hold yet, so an interrupted experiment goes on where it stopped; [`Claim`]s are judged from the
+//! table alone. An [`Experiment`] puts the three together.
+//!
+//! ```
+//! use polariscope_experiment::{Claim, Design, Outcome, Select, Table, Test};
+//! let design = Design::product(&[("kernel", &["fcn", "gap"])], 3, &["accuracy"]);
+//! let mut table = Table::new(&design);
+//! design.fill(&mut table, |cell| {
+//!     let better = if cell.level("kernel") == "gap" { 0.2 } else { 0.0 };
+//!     Ok::<_, ()>(vec![0.5 + better + 0.01 * cell.run as f64])
+//! }, |_| Ok(()))?;
+//! let claim = Claim::new("pooling helps", Test::Above {
+//!     measure: "accuracy",
+//!     upper: Select::of(&[("kernel", "gap")]),
+//!     lower: Select::of(&[("kernel", "fcn")]),
+//! });
+//! assert_eq!(claim.judge(&table).outcome, Outcome::Holds);
+//! # Ok::<(), ()>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod claim;
+mod design;
+mod experiment;
+mod judge;
+mod table;
+
+pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent};
+pub use design::{Cell, Design};
+pub use experiment::Experiment;
+pub use table::{Mean, Row, Select, Table, TableError};

@@ -1,0 +1,205 @@
+//! The kernels of a graph.
+
+use polariscope_graph::Graph;
+use rayon::prelude::*;
+
+use crate::lanes::Lanes;
+use crate::plan::{Plan, Source};
+use crate::run::{Columns, Pairs, Row, Tangent, Work, numbers};
+use crate::symmetry::mirror;
+use crate::tiles::Part;
+use crate::{Float, InfiniteError, Values, Wanted, not_finite};
+
+/// Numbers that a field of small grids should have, so that loops are long.
+const FIELD: usize = 256;
+/// The kernels of one graph.
+///
+/// ```
+/// use polariscope_graph::{ZooOptions, zoo};
+/// use polariscope_infinite::{Kernel, Wanted};
+///
+/// let input = Some("2".parse()?);
+/// let graph = zoo("fcn", &ZooOptions { input, depth: Some(1), ..ZooOptions::default() })?;
+/// let kernel = Kernel::new(&graph)?;
+/// // ReLU of orthogonal inputs of variance ½: E[φφ'] = ½/2π, and Θ adds ½·0 for the first layer.
+/// let values = kernel.between(Wanted::Both, &[1.0, 0.0], &[0.0, 1.0])?;
+/// assert!((values.nngp[0] - 0.25 / std::f64::consts::PI).abs() < 1e-15);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) plan: Plan,
+}
+
+impl Kernel {
+    /// Plans the propagation; refuses what has no kernel, with the reason.
+    pub fn new(graph: &Graph) -> Result<Self, InfiniteError> {
+        let plan = Plan::new(graph)?;
+        Ok(Kernel { plan })
+    }
+
+    /// What is approximate beyond infinite width, in words; empty where the kernels are exact.
+    pub fn approximations(&self) -> &[String] {
+        &self.plan.approximations
+    }
+
+    /// Numbers in one sample.
+    pub fn inputs(&self) -> usize {
+        self.plan.input.iter().product()
+    }
+
+    /// Arithmetic operations for one pair of samples, roughly: what progress is measured by.
+    pub fn operations(&self) -> f64 {
+        let gram = match self.plan.gram {
+            true => 2.0 * self.inputs() as f64,
+            false => 0.0,
+        };
+        let stages = self.plan.stages.iter().map(|stage| {
+            let all = stage.displacements.len() as f64;
+            let steps = stage.steps.iter().map(|step| {
+                let positions = (step.grid[0] * step.grid[1]) as f64;
+                let taps = match &step.source {
+                    Source::Conv { window, .. } => {
+                        2.0 * (window.kernel[0] + window.kernel[1]) as f64
+                    }
+                    _ => 4.0,
+                };
+                let activations = step.chain.iter().filter(|link| link.is_nonlinear());
+                let times = if step.off_diagonal { all } else { 1.0 };
+                times * positions * (taps + 60.0 * activations.count() as f64)
+            });
+            steps.sum::<f64>()
+        });
+        gram + stages.sum::<f64>()
+    }
+
+    /// Bytes of scratch memory of one worker.
+    pub fn bytes<T: Float>(&self) -> usize {
+        let batch = self.batch::<T>(usize::MAX);
+        numbers(&self.plan) * batch * size_of::<T>()
+    }
+
+    /// Kernels between every sample of `x1` (n1 × inputs) and every one of `x2` (n2 × inputs): n1 × n2.
+    pub fn between<T: Float>(
+        &self,
+        wanted: Wanted,
+        x1: &[T],
+        x2: &[T],
+    ) -> Result<Values<T>, InfiniteError> {
+        let n1 = self.check("x1", x1)?;
+        let n2 = self.check("x2", x2)?;
+        let mut values = Values::zeros(wanted, n1 * n2);
+        self.fill(wanted, x1, x2, Part::All, &mut values);
+        values.finite(n2)
+    }
+
+    /// Kernels among the samples of `x`, n × n, each pair computed once.
+    pub fn among<T: Float>(&self, wanted: Wanted, x: &[T]) -> Result<Values<T>, InfiniteError> {
+        let n = self.check("x", x)?;
+        let mut values = Values::zeros(wanted, n * n);
+        self.fill(wanted, x, x, Part::Upper, &mut values);
+        mirror(&mut values.nngp, n);
+        if let Some(ntk) = &mut values.ntk {
+            mirror(ntk, n);
+        }
+        values.finite(n)
+    }
+
+    /// Kernels of every sample with itself: n numbers.
+    pub fn diagonal<T: Float>(&self, wanted: Wanted, x: &[T]) -> Result<Values<T>, InfiniteError> {
+        let n = self.check("x", x)?;
+        let mut values = Values::zeros(wanted, n);
+        let batch = self.batch::<T>(n);
+        let ntk = values
+            .ntk
+            .as_mut()
+            .map_or(Vec::new(), |v| v.chunks_mut(batch).collect());
+        let mut ntk: Vec<Option<&mut [T]>> = ntk.into_iter().map(Some).collect();
+        ntk.resize_with(n.div_ceil(batch), || None);
+        let samples = x.par_chunks(batch * self.inputs().max(1));
+        let outputs = values.nngp.par_chunks_mut(batch).zip(ntk);
+        samples.zip(outputs).for_each_init(
+            || Work::new(&self.plan, batch),
+            |work, (samples, (nngp, ntk))| {
+                let columns = Columns::new(&self.plan, samples, work);
+                self.run(wanted, Row::Columns, &columns, work);
+                copy_out(work, nngp, ntk);
+            },
+        );
+        values.finite(1)
+    }
+
+    /// The number of samples, if all is well with them.
+    fn check<T: Float>(&self, array: &'static str, x: &[T]) -> Result<usize, InfiniteError> {
+        let inputs = self.inputs();
+        if inputs == 0 || !x.len().is_multiple_of(inputs) {
+            return Err(InfiniteError::Length {
+                array,
+                numbers: x.len(),
+                inputs,
+            });
+        }
+        match not_finite(x) {
+            Some(at) => Err(InfiniteError::NotFinite {
+                array,
+                sample: at / inputs,
+                value: x[at].into(),
+            }),
+            None => Ok(x.len() / inputs),
+        }
+    }
+
+    /// Columns side by side.
+    pub(crate) fn batch<T: Lanes>(&self, columns: usize) -> usize {
+        let positions = self
+            .plan
+            .stages
+            .iter()
+            .map(|s| s.positions)
+            .max()
+            .unwrap_or(1);
+        let wide = (FIELD / positions).next_multiple_of(T::LANES);
+        wide.min(columns.clamp(1, FIELD).next_multiple_of(T::LANES))
+            .max(T::LANES)
+    }
+
+    pub(crate) fn run<T: Float>(
+        &self,
+        wanted: Wanted,
+        row: Row<T>,
+        columns: &Columns<T>,
+        work: &mut Work<T>,
+    ) {
+        T::pairs(Pairs {
+            plan: &self.plan,
+            row,
+            columns,
+            stages: 0..self.plan.stages.len(),
+            tangent: match wanted {
+                Wanted::Nngp => Tangent::Left,
+                Wanted::Both => Tangent::Carried,
+            },
+            work,
+        });
+    }
+
+    /// Batches of samples with their variances.
+    pub(crate) fn columns<T: Float>(&self, x: &[T], batch: usize) -> Vec<Columns<T>> {
+        x.par_chunks(batch * self.inputs())
+            .map_init(
+                || Work::new(&self.plan, batch),
+                |work, samples| Columns::new(&self.plan, samples, work),
+            )
+            .collect()
+    }
+}
+
+/// The kernels that the last stage left.
+pub(crate) fn copy_out<T: Lanes>(work: &Work<T>, nngp: &mut [T], ntk: Option<&mut [T]>) {
+    if let Some(store) = work.stores.last() {
+        nngp.copy_from_slice(&store.k.all()[..nngp.len()]);
+        if let Some(ntk) = ntk {
+            ntk.copy_from_slice(&store.t.all()[..ntk.len()]);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Memory that starts on a cache line, so that no register load crosses one.
+
+use super::Lanes;
+
+/// Numbers from a 64-byte boundary on.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer<T> {
+    data: Vec<T>,
+    start: usize,
+    len: usize,
+}
+
+impl<T: Lanes> Buffer<T> {
+    /// Zeros.
+    pub fn zeros(len: usize) -> Self {
+        let data = vec![T::of(0.0); len + T::LANES];
+        let start = data.as_ptr().align_offset(64).min(T::LANES);
+        Buffer { data, start, len }
+    }
+
+    #[inline(always)]
+    pub fn all(&self) -> &[T] {
+        &self.data[self.start..self.start + self.len]
+    }
+
+    #[inline(always)]
+    pub fn all_mut(&mut self) -> &mut [T] {
+        &mut self.data[self.start..self.start + self.len]
+    }
+}

@@ -1,0 +1,169 @@
+//! What has a kernel.
+//!
+//! Covariances close under the ops because weights between layers are independent with mean 0: a sum adds
+//! covariances if no two weightless paths lead to it from one node, and what an activation reads is Gaussian if a
+//! weight made it.
+
+use polariscope_graph::{Activation, Graph, Node, Op, Shape};
+
+use super::words::op_name;
+use crate::InfiniteError;
+
+/// Refuses graphs without a kernel.
+pub(super) fn check(graph: &Graph) -> Result<(), InfiniteError> {
+    if !matches!(graph.output(), Shape::Vector { .. }) {
+        let problem = format!("is {}", graph.output());
+        return Err(InfiniteError::Output { problem });
+    }
+    let live = live(graph);
+    let mut read: Vec<Carried> = Vec::with_capacity(graph.nodes.len());
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let mut own = Carried {
+            nodes: vec![i],
+            bare: matches!(node.op, Op::Input),
+            shaped: false,
+            uncentred: false,
+        };
+        if live[i] && !is_weighted(&node.op) {
+            for input in &node.inputs {
+                let above = &read[input.0];
+                let common = above.nodes.iter().rev().find(|n| own.nodes.contains(n));
+                if let Some(&common) = common.filter(|_| node.op != Op::Concat) {
+                    return Err(InfiniteError::Correlated {
+                        layer: node.layer.clone(),
+                        source_layer: graph.nodes[common].layer.clone(),
+                    });
+                }
+                own.nodes.extend(&above.nodes);
+                own.bare |= above.bare;
+                own.shaped |= above.shaped;
+                own.uncentred |= above.uncentred;
+            }
+            supported(node, &own)?;
+            own.shaped |= is_nonlinear(&node.op);
+            own.uncentred |= is_uncentred(&node.op);
+        }
+        read.push(own);
+    }
+    Ok(())
+}
+
+/// What reaches a node with no weight between.
+struct Carried {
+    nodes: Vec<usize>,
+    /// The input.
+    bare: bool,
+    /// What an activation made.
+    shaped: bool,
+    /// Something whose mean over channels is not 0.
+    uncentred: bool,
+}
+
+/// Whether each node leads to the output.
+pub(super) fn live(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes.len()];
+    if let Some(last) = live.last_mut() {
+        *last = true;
+    }
+    for (i, node) in graph.nodes.iter().enumerate().rev() {
+        if live[i] {
+            node.inputs.iter().for_each(|input| live[input.0] = true);
+        }
+    }
+    live
+}
+
+fn is_weighted(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. } | Op::Attention { .. }
+    )
+}
+
+fn is_nonlinear(op: &Op) -> bool {
+    matches!(op, Op::Activation(a) if !is_identity(*a))
+}
+
+/// Whether it makes a mean of what has none: every activation that is not odd.
+fn is_uncentred(op: &Op) -> bool {
+    match op {
+        Op::Activation(activation) => match activation {
+            Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => false,
+            Activation::Relu
+            | Activation::LeakyRelu { .. }
+            | Activation::Abs
+            | Activation::Gelu
+            | Activation::Sigmoid
+            | Activation::Silu
+            | Activation::Softplus { .. } => !is_identity(*activation),
+        },
+        _ => false,
+    }
+}
+
+/// Whether φ is the identity.
+pub(super) fn is_identity(activation: Activation) -> bool {
+    matches!(activation, Activation::Identity)
+        || matches!(activation, Activation::LeakyRelu { slope: 1.0 })
+}
+
+fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
+    let unsupported = |reason, instead| {
+        Err(InfiniteError::Unsupported {
+            op: op_name(&node.op),
+            layer: node.layer.clone(),
+            reason,
+            instead,
+        })
+    };
+    let not_gaussian = |reads| {
+        Err(InfiniteError::NotGaussian {
+            op: op_name(&node.op),
+            layer: node.layer.clone(),
+            reads,
+        })
+    };
+    match &node.op {
+        Op::MaxPool(_) => unsupported(
+            "the largest of correlated Gaussians has no closed covariance",
+            "use avg-pool",
+        ),
+        Op::BatchNorm { .. } => unsupported(
+            "its statistics depend on the whole batch, not on a pair of samples",
+            "drop the norm (w_std sets the scale at infinite width) or use layer-norm",
+        ),
+        op if is_nonlinear(op) && carried.bare => not_gaussian("the input"),
+        op if is_nonlinear(op) && carried.shaped => not_gaussian("what another activation made"),
+        Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } if carried.bare => {
+            unsupported(
+                "the input's channels are not exchangeable",
+                "normalise the data, or put a dense or conv layer before it",
+            )
+        }
+        Op::LayerNorm { .. } | Op::GroupNorm { .. } if carried.uncentred => unsupported(
+            "it subtracts the mean over channels, which is not 0 after an activation",
+            "put it before the activation, or use rms-norm",
+        ),
+        Op::Input
+        | Op::Dense { .. }
+        | Op::Conv { .. }
+        | Op::Local { .. }
+        | Op::Bias { .. }
+        | Op::Scale { .. }
+        | Op::Dropout { .. }
+        | Op::Activation(_)
+        | Op::AvgPool(_)
+        | Op::GlobalAvgPool
+        | Op::Flatten
+        | Op::Add
+        | Op::Concat
+        | Op::LayerNorm { .. }
+        | Op::GroupNorm { .. }
+        | Op::RmsNorm { .. }
+        | Op::ToTokens
+        | Op::ClassToken { .. }
+        | Op::Position { .. }
+        | Op::TakeToken { .. }
+        | Op::Attention { .. } => Ok(()),
+    }
+}

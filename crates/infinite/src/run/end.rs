@@ -1,0 +1,185 @@
+//! Where positions mix: what a stage leaves, summed up displacement by displacement.
+
+use std::ops::Range;
+
+use polariscope_graph::Window;
+use pulp::Simd;
+
+use super::conv::add;
+use super::frame::Frame;
+use super::pair::{Both, Tangent};
+use super::work::Field;
+use crate::lanes::Lanes;
+use crate::plan::{End, Layer, Need, Stage};
+
+/// Forgets the last pair.
+pub(super) fn clear<T: Lanes>(store: &mut Field<T>) {
+    store.k.all_mut().fill(T::of(0.0));
+    store.t.all_mut().fill(T::of(0.0));
+}
+
+/// Adds the field of one displacement.
+#[inline(always)]
+pub(super) fn gather<S: Simd, T: Lanes>(
+    simd: S,
+    both: &Both<T>,
+    stage: &Stage,
+    block: usize,
+    frame: &Frame,
+    field: &Field<T>,
+    store: &mut Field<T>,
+) {
+    let first = block * stage.slots();
+    let width = frame.grid[1];
+    let one = |store: &mut Field<T>, slot: usize, position: usize| {
+        let b = both.batch;
+        let (to, from) = ((first + slot) * b, position * b);
+        let to = to..to + b;
+        let from = from..from + b;
+        add(
+            simd,
+            &mut store.k.all_mut()[to.clone()],
+            &field.k.all()[from.clone()],
+            T::of(1.0),
+        );
+        if both.tangent == Tangent::Carried {
+            add(
+                simd,
+                &mut store.t.all_mut()[to],
+                &field.t.all()[from],
+                T::of(1.0),
+            );
+        }
+    };
+    match &stage.end {
+        End::Output => one(store, 0, 0),
+        End::Take { index } => one(store, 0, *index),
+        End::GlobalPool | End::Attention { .. } => {
+            for r in frame.area[0].clone() {
+                for c in frame.area[1].clone() {
+                    one(store, 0, r * width + c);
+                }
+            }
+        }
+        End::Regrid { before } => {
+            for r in frame.area[0].clone() {
+                for c in frame.area[1].clone() {
+                    let position = r * width + c;
+                    let partner = frame.partner_row(r) * width + frame.partner_column(c);
+                    let front = usize::from(!before.is_empty());
+                    let pair = [front + position, front + partner];
+                    one(store, flat_slot(stage, pair), position);
+                }
+            }
+        }
+        End::Pool { window } => {
+            let windows =
+                |a: usize, i: usize| under(window, a, stage.grid[a], stage.grid_out[a], i);
+            for r in frame.area[0].clone() {
+                let (above, below) = (windows(0, r), windows(0, frame.partner_row(r)));
+                if above.is_empty() || below.is_empty() {
+                    continue;
+                }
+                for c in frame.area[1].clone() {
+                    let (left, right) = (windows(1, c), windows(1, frame.partner_column(c)));
+                    for y in above.clone() {
+                        for y2 in below.clone() {
+                            for x in left.clone() {
+                                for x2 in right.clone() {
+                                    if let Some(slot) = slot(stage, [y, x], [y2, x2]) {
+                                        one(store, slot, r * width + c);
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Windows that hold position i.
+#[inline(always)]
+fn under(window: &Window, a: usize, n: usize, out: usize, i: usize) -> Range<usize> {
+    let (k, s) = (window.kernel[a], window.stride[a]);
+    let (before, _) = window.padding.amounts(n, k, s);
+    let at = i + before;
+    let first = (at + 1).saturating_sub(k).div_ceil(s);
+    first..(at / s + 1).min(out).max(first)
+}
+
+/// Where the pair (o, o') is stored, if it is.
+#[inline(always)]
+fn slot(stage: &Stage, o: [usize; 2], other: [usize; 2]) -> Option<usize> {
+    let [height, width] = stage.grid_out;
+    let position = o[0] * width + o[1];
+    match stage.need {
+        Need::Diagonal => (o == other).then_some(position),
+        Need::Pairs => {
+            let dy = (other[0] + height - o[0]) % height;
+            let dx = (other[1] + width - o[1]) % width;
+            Some((dy * width + dx) * height * width + position)
+        }
+    }
+}
+
+/// Where the pair of positions of a grid of one row is stored.
+#[inline(always)]
+fn flat_slot(stage: &Stage, [position, partner]: [usize; 2]) -> usize {
+    let count = stage.grid_out[1];
+    match stage.need {
+        Need::Diagonal => position,
+        Need::Pairs => (partner + count - position) % count * count + position,
+    }
+}
+
+/// Sums become means, and what is the same for all pairs is filled in.
+pub(super) fn finish<T: Lanes>(stage: &Stage, batch: usize, store: &mut Field<T>) {
+    let positions = (stage.grid[0] * stage.grid[1]) as f64;
+    let mut divide = |by: f64| {
+        let factor = T::of(by.recip());
+        for values in [&mut store.k, &mut store.t] {
+            values.all_mut().iter_mut().for_each(|v| *v *= factor);
+        }
+    };
+    match &stage.end {
+        End::Output | End::Take { .. } => {}
+        End::GlobalPool => divide(positions * positions),
+        End::Pool { window } => {
+            let taps = (window.kernel[0] * window.kernel[1]) as f64;
+            divide(taps * taps);
+        }
+        End::Regrid { before } => {
+            for (block, [variance, ntk]) in before.iter().enumerate() {
+                let at = block * stage.slots() * batch;
+                store.k.all_mut()[at..at + batch].fill(T::of(*variance));
+                store.t.all_mut()[at..at + batch].fill(T::of(*ntk));
+            }
+        }
+        End::Attention {
+            value,
+            output,
+            channels,
+        } => {
+            divide(positions * positions);
+            for i in 0..batch {
+                let mean = [store.k.all()[i], store.t.all()[i]];
+                let [c, t] = through(value, 1.0, mean);
+                let [c, t] = through(output, *channels, [c, t]);
+                for slot in 0..stage.slots() {
+                    store.k.all_mut()[slot * batch + i] = c;
+                    store.t.all_mut()[slot * batch + i] = t;
+                }
+            }
+        }
+    }
+}
+
+/// c and Θ after a linear layer that sums `channels` of them.
+fn through<T: Lanes>(layer: &Layer, channels: f64, [c, t]: [T; 2]) -> [T; 2] {
+    let v = T::of(layer.weights.variance * channels);
+    let made = c * v;
+    let tangent = t * v + made * T::of(layer.weights.own);
+    [made + T::of(layer.bias[0]), tangent + T::of(layer.bias[1])]
+}

@@ -1,0 +1,128 @@
+//! What depends on one sample alone: variances at every position, for a batch of samples.
+
+mod chain;
+mod source;
+
+pub use chain::Chain;
+
+use super::pair::{Pairs, Tangent};
+use super::work::Work;
+use super::{Compiled, Row};
+use crate::lanes::{Buffer, Lanes};
+use crate::plan::{Form, Plan};
+
+/// A batch of samples side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns<T> {
+    /// [channel · position][column]
+    pub x: Buffer<T>,
+    /// [side][position][column]
+    pub sides: Buffer<T>,
+    /// First position of every side.
+    pub offsets: Vec<usize>,
+    /// Columns.
+    pub batch: usize,
+}
+
+/// Sides of samples one after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Sides<T> {
+    values: Vec<T>,
+    each: usize,
+}
+
+impl<T: Lanes> Sides<T> {
+    /// The sides of one sample.
+    pub fn of(&self, sample: usize) -> &[T] {
+        &self.values[sample * self.each..][..self.each]
+    }
+
+    /// Takes batches apart again.
+    pub fn new(batches: &[Columns<T>], batch: usize) -> Self {
+        let each = batches.first().map_or(0, |b| b.sides.all().len() / batch);
+        let mut values = vec![T::of(0.0); each * batch * batches.len()];
+        for (columns, values) in batches
+            .iter()
+            .zip(values.chunks_exact_mut((each * batch).max(1)))
+        {
+            for (i, of_all) in columns.sides.all().chunks_exact(batch).enumerate() {
+                for (sample, v) in of_all.iter().enumerate() {
+                    values[sample * each + i] = *v;
+                }
+            }
+        }
+        Sides { values, each }
+    }
+}
+
+/// Samples (each a slice of one length) side by side; the last one is repeated up to the batch.
+fn transposed<T: Lanes>(samples: &[T], inputs: usize, batch: usize) -> Buffer<T> {
+    let count = samples.len() / inputs;
+    let mut out = Buffer::zeros(inputs * batch);
+    let to = out.all_mut();
+    // Eight numbers at a time: a line of every sample, a few lines of the result.
+    for start in (0..inputs).step_by(8) {
+        for column in 0..batch {
+            let sample = &samples[column.min(count - 1) * inputs..][..inputs];
+            for i in start..(start + 8).min(inputs) {
+                to[i * batch + column] = sample[i];
+            }
+        }
+    }
+    out
+}
+
+impl<T: Lanes> Columns<T> {
+    /// Lays samples side by side and follows their variances.
+    pub fn new(plan: &Plan, samples: &[T], work: &mut Work<T>) -> Self
+    where
+        T: Compiled,
+    {
+        let inputs = plan.input.iter().product::<usize>();
+        let batch = work.batch;
+        let mut offsets = Vec::with_capacity(plan.sides.len());
+        let mut total = 0;
+        for positions in &plan.sides {
+            offsets.push(total);
+            total += positions;
+        }
+        let x = match plan.reads_input {
+            true => transposed(samples, inputs, batch),
+            false => Buffer::zeros(0),
+        };
+        let mut columns = Columns {
+            x,
+            sides: Buffer::zeros(total * batch),
+            offsets,
+            batch,
+        };
+        for (s, stage) in plan.stages.iter().enumerate() {
+            for step in &stage.steps {
+                if step.form_in == Form::Gap {
+                    let made = columns.source(plan, &stage.steps, step, samples, work);
+                    columns.set(step.variance.side, &made);
+                    T::chain(Chain {
+                        step,
+                        columns: &mut columns,
+                    });
+                }
+            }
+            if s < plan.self_stages {
+                T::pairs(Pairs {
+                    plan,
+                    row: Row::Columns,
+                    columns: &columns,
+                    stages: s..s + 1,
+                    tangent: Tangent::Left,
+                    work,
+                });
+            }
+        }
+        columns
+    }
+
+    fn set(&mut self, side: usize, values: &[T]) {
+        let first = self.offsets[side] * self.batch;
+        self.sides.all_mut()[first..first + values.len()].copy_from_slice(values);
+    }
+}

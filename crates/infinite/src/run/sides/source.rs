@@ -1,0 +1,116 @@
+//! Variances of what a step reads.
+
+use polariscope_graph::Window;
+
+use super::super::conv::Taps;
+use super::super::work::Work;
+use super::Columns;
+use crate::lanes::Lanes;
+use crate::plan::{Plan, Read, Source, Step, View};
+
+impl<T: Lanes> Columns<T> {
+    /// A variance at one position, for all columns.
+    fn add_to(&self, sum: &mut [T], view: View, position: usize, times: f64) {
+        let first = (self.offsets[view.side] + position) * self.batch;
+        let values = &self.sides.all()[first..first + self.batch];
+        let (gain, shift) = (T::of(view.gain * times), T::of(view.shift * times));
+        for (sum, v) in sum.iter_mut().zip(values) {
+            *sum += *v * gain + shift;
+        }
+    }
+
+    /// Variances of what a step reads: [position][column].
+    pub(super) fn source(
+        &self,
+        plan: &Plan,
+        steps: &[Step],
+        step: &Step,
+        samples: &[T],
+        work: &Work<T>,
+    ) -> Vec<T> {
+        let (batch, positions) = (self.batch, step.grid[0] * step.grid[1]);
+        let mut out = vec![T::of(0.0); positions * batch];
+        match &step.source {
+            Source::Input => {
+                for x in self.x.all().chunks_exact(positions * batch) {
+                    for (sum, x) in out.iter_mut().zip(x) {
+                        *sum += *x * *x;
+                    }
+                }
+            }
+            Source::Gram { weights, factor } => {
+                let inputs = plan.input.iter().product::<usize>();
+                let last = samples.len() / inputs - 1;
+                for (column, out) in out.iter_mut().enumerate() {
+                    let sample = &samples[column.min(last) * inputs..][..inputs];
+                    *out = T::of(weights.variance * factor) * square(sample);
+                }
+            }
+            Source::Stored { stage, block } => {
+                let from = block * plan.stages[*stage].slots() * batch;
+                out.copy_from_slice(&work.stores[*stage].k.all()[from..from + positions * batch]);
+            }
+            Source::Conv {
+                reads,
+                weights,
+                window,
+                ..
+            } => {
+                for read in reads {
+                    self.convolve(&steps[read.from], read, window, step.grid, &mut out);
+                }
+                let v = T::of(weights.variance);
+                out.iter_mut().for_each(|p| *p *= v);
+            }
+            Source::Total { reads, weights } => {
+                for read in reads {
+                    let from = &steps[read.from];
+                    for position in 0..from.grid[0] * from.grid[1] {
+                        self.add_to(&mut out, from.variance_out, position, read.channels);
+                    }
+                }
+                let v = T::of(weights.variance);
+                out.iter_mut().for_each(|p| *p *= v);
+            }
+            Source::Sum { reads } => {
+                for read in reads {
+                    let view = steps[read.from].variance_out;
+                    for (position, out) in out.chunks_exact_mut(batch).enumerate() {
+                        self.add_to(out, view, position, read.channels);
+                    }
+                }
+            }
+            Source::Converted { .. } => {}
+        }
+        out
+    }
+
+    fn convolve(&self, from: &Step, read: &Read, window: &Window, grid: [usize; 2], out: &mut [T]) {
+        let taps = [0, 1].map(|a| Taps::new(window, a, from.grid[a]));
+        let find = |a: usize, o: usize, tap: usize| {
+            let taps: &Taps = &taps[a];
+            taps.tap(o, o, tap * taps.dilation).left
+        };
+        for (position, out) in out.chunks_exact_mut(self.batch).enumerate() {
+            let (y, x) = (position / grid[1], position % grid[1]);
+            for row in (0..taps[0].count).filter_map(|tap| find(0, y, tap)) {
+                for column in (0..taps[1].count).filter_map(|tap| find(1, x, tap)) {
+                    let at = row * from.grid[1] + column;
+                    self.add_to(out, from.variance_out, at, read.channels);
+                }
+            }
+        }
+    }
+}
+
+/// Σ x², in eight sums.
+fn square<T: Lanes>(x: &[T]) -> T {
+    let mut sums = [T::of(0.0); 8];
+    for x in x.chunks(8) {
+        for (sum, x) in sums.iter_mut().zip(x) {
+            *sum += *x * *x;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}

@@ -1,0 +1,169 @@
+//! The neural tangent kernel of a finite network, Θ̂ = J Jᵀ with J the derivatives of the outputs in the parameters.
+//!
+//! Traced over outputs Θ̂(x, x′) = (1/C) Σ_c ⟨∇f_c(x), ∇f_c(x′)⟩, which is Θ of one output at infinite width, or all of
+//! it, nC × nC. J of all points is never held: blocks of rows meet blocks of columns, gradients are computed again where
+//! they are needed again, and the block size follows from a bound on the memory.
+//!
+//! - [`among`], [`between`]: the kernel.
+//! - [`evolution`]: how training moves it.
+//! - [`convergence`]: ‖Θ̂ − Θ‖/‖Θ‖ against the width, which falls as n^{−½} (Eq. 8).
+
+mod convergence;
+mod evolution;
+mod product;
+
+use polariscope_diff::Number;
+use polariscope_network::{Network, NetworkError, Scalar, Weights};
+use polariscope_train::TrainError;
+use thiserror::Error;
+
+pub use convergence::{Convergence, convergence};
+pub use evolution::{Snapshot, evolution};
+
+/// A number type that matrices can be multiplied in.
+pub trait Float: Number + faer::traits::RealField {}
+
+impl<T: Number + faer::traits::RealField> Float for T {}
+
+/// What becomes of the outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// The mean over outputs of their own kernels: n × n.
+    Mean,
+    /// Every pair of outputs: nC × nC, outputs of a sample together.
+    All,
+}
+
+/// Bytes for gradients where nothing else is said.
+pub const MEMORY: usize = 1 << 30;
+
+/// An empirical kernel that cannot be had.
+#[derive(Debug, Error)]
+pub enum EmpiricalError {
+    /// A question that does not fit the network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A run that cannot be made.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A network of the family that cannot be built.
+    #[error(transparent)]
+    Graph(#[from] polariscope_graph::GraphError),
+    /// An analytic kernel of another size.
+    #[error("the analytic kernel has {length} numbers; {samples} samples want {}", samples * samples)]
+    Analytic {
+        /// Numbers given.
+        length: usize,
+        /// Samples.
+        samples: usize,
+    },
+    /// NaN or infinity among the gradients.
+    #[error("the gradients of {network} are not finite; scale the weights or the inputs down")]
+    NotFinite {
+        /// Name of the graph.
+        network: String,
+    },
+}
+
+/// Θ̂ among the samples of `x`, symmetric; gradients take at most about `memory` bytes.
+pub fn among<T: Float>(
+    network: &Network<T>,
+    weights: &Weights<T>,
+    x: &[T],
+    outputs: Outputs,
+    memory: usize,
+) -> Result<Vec<f64>, EmpiricalError> {
+    blocks(network, weights, x, None, outputs, memory)
+}
+
+/// Θ̂ between the samples of `x1` and of `x2`: n1 × n2, or n1 C × n2 C.
+pub fn between<T: Float>(
+    network: &Network<T>,
+    weights: &Weights<T>,
+    x1: &[T],
+    x2: &[T],
+    outputs: Outputs,
+    memory: usize,
+) -> Result<Vec<f64>, EmpiricalError> {
+    blocks(network, weights, x1, Some(x2), outputs, memory)
+}
+
+/// The kernel, block by block; without `x2` each pair of blocks once.
+fn blocks<T: Float>(
+    network: &Network<T>,
+    weights: &Weights<T>,
+    x1: &[T],
+    x2: Option<&[T]>,
+    outputs: Outputs,
+    memory: usize,
+) -> Result<Vec<f64>, EmpiricalError> {
+    let graph = network.graph();
+    let (sample, classes) = (graph.input().len(), graph.output().len());
+    let parameters = graph.parameter_count();
+    // (outputs computed together, rows of the kernel for each sample)
+    let (passes, rows) = match outputs {
+        Outputs::Mean => ((0..classes).map(|c| c..c + 1).collect::<Vec<_>>(), 1),
+        Outputs::All => (std::iter::once(0..classes).collect(), classes),
+    };
+    let row_bytes = std::mem::size_of::<T>() * parameters.max(1) * rows;
+    // Gradients of rows, of columns, and the copy while they are gathered.
+    let block = (memory / (3 * row_bytes)).max(1);
+    let (n1, other) = (x1.len() / sample, x2.unwrap_or(x1));
+    let n2 = other.len() / sample;
+    let columns = n2 * rows;
+    let mut kernel = vec![0.0; n1 * rows * columns];
+    let weight = match outputs {
+        Outputs::Mean => 1.0 / classes as f64,
+        Outputs::All => 1.0,
+    };
+    for pass in passes {
+        for i in (0..n1).step_by(block) {
+            let left = &x1[i * sample..(i + block).min(n1) * sample];
+            let left = jacobian(network, weights, left, pass.clone())?;
+            let last = if x2.is_none() { i + 1 } else { n2 };
+            for j in (0..last).step_by(block) {
+                let right = &other[j * sample..(j + block).min(n2) * sample];
+                let right = match x2.is_none() && i == j {
+                    true => None,
+                    false => Some(jacobian(network, weights, right, pass.clone())?),
+                };
+                let right = right.as_ref().unwrap_or(&left);
+                let part = product::gram(&left, right, parameters);
+                let width = right.len() / parameters;
+                for (r, part) in part.chunks_exact(width).enumerate() {
+                    for (c, value) in part.iter().enumerate() {
+                        let (r, c) = (i * rows + r, j * rows + c);
+                        kernel[r * columns + c] += weight * value;
+                        if x2.is_none() && i != j {
+                            kernel[c * columns + r] += weight * value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    match kernel.iter().all(|k| k.is_finite()) {
+        true => Ok(kernel),
+        false => Err(EmpiricalError::NotFinite {
+            network: graph.name.clone(),
+        }),
+    }
+}
+
+/// Rows of J for some outputs of some samples, outputs of a sample together.
+fn jacobian<T: Float>(
+    network: &Network<T>,
+    weights: &Weights<T>,
+    x: &[T],
+    outputs: std::ops::Range<usize>,
+) -> Result<Vec<T>, EmpiricalError> {
+    let several: Vec<Vec<Vec<T>>> = outputs
+        .map(|k| network.sample_gradients(weights, x, Scalar::Logit(k)))
+        .collect::<Result<_, _>>()?;
+    let samples = several.first().map_or(0, Vec::len);
+    let mut rows = Vec::new();
+    for i in 0..samples {
+        several.iter().for_each(|of| rows.extend_from_slice(&of[i]));
+    }
+    Ok(rows)
+}

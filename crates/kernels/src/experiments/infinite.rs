@@ -1,0 +1,34 @@
+//! Infinitely wide networks: ridgeless regression with the NTK on centred one-hot targets.
+
+use polariscope_graph::Graph;
+use polariscope_infinite::{InfiniteError, Kernel, Wanted};
+
+use super::{ExperimentError, Part, Precision, convert};
+use crate::inference::Posterior;
+
+/// Θ*Θ⁻¹Y at the test inputs, N × C: what training to the end gives, on average over initial weights.
+pub fn ridgeless<T: Precision>(
+    graph: &Graph,
+    train: &Part,
+    test: &[f64],
+) -> Result<Vec<f64>, ExperimentError> {
+    let kernel = Kernel::new(graph)?;
+    let (x, x_test) = (convert::<T>(&train.x), convert::<T>(test));
+    let gram = widen(kernel.among(Wanted::Both, &x)?.ntk);
+    let cross = widen(kernel.between(Wanted::Both, &x_test, &x)?.ntk);
+    let posterior = Posterior::new(&gram, train.len(), 0.0)?;
+    Ok(posterior.mean(&cross, &train.targets)?)
+}
+
+/// Operations of it with m training and n test samples, about; infinite where there is no kernel.
+pub(super) fn operations(graph: &Graph, m: usize, n: usize) -> f64 {
+    let (m, n) = (m as f64, n as f64);
+    let pair =
+        |kernel: Result<Kernel, InfiniteError>| kernel.map_or(f64::INFINITY, |k| k.operations());
+    pair(Kernel::new(graph)) * m * (0.5 * m + n) + m.powi(3) / 3.0
+}
+
+fn widen<T: Precision>(kernel: Option<Vec<T>>) -> Vec<f64> {
+    let values = kernel.unwrap_or_default();
+    values.into_iter().map(|k| k.to_f64()).collect()
+}

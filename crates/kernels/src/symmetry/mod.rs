@@ -1,0 +1,37 @@
+//! Groups under which a learning system cannot tell data apart.
+//!
+//! A learning algorithm is G-invariant (Def. 1) if training on τ(D) and testing on τ(x) gives the same distribution of
+//! predictions, for every τ ∈ G. Whether it is follows from its first layer (Thm 3.1): if W x = W′ (τx) with W′ = W τᵀ
+//! has the law of W, and the update rule rotates with the weights, then every run on D has a twin on τ(D).
+//!
+//! - [`Group`], [`Element`]: the six groups O(Cd), O(C)^d, O(C)⊗I_d and their permutations, and the same over patches;
+//!   drawing, applying, inverting.
+//! - [`Geodesic`]: τ_t = exp(t log τ), from the identity to τ.
+//! - [`deduce`]: the group of a graph, at finite and at infinite width, with the proof in words.
+//! - [`match_weights`], [`train`]: the twin's initial weights and whole runs of it, an exact test without statistics.
+//! - [`kernel_deviation`]: how far the kernels of the infinitely wide network are from invariance.
+//! - [`gap_in_vec`], [`vec_in_lcn`], [`lcn_in_vec`]: GAP_n ⊆ VEC_n ⊆ LCN_n ⊆ VEC_{dn} (Thm 2.1), by explicit weights.
+
+mod deduce;
+mod element;
+mod error;
+mod first;
+mod geodesic;
+mod grid;
+mod group;
+mod haar;
+mod inclusion;
+mod invariance;
+mod matched;
+mod positions;
+mod runs;
+
+pub use deduce::{Deduction, Finding, deduce};
+pub use element::Element;
+pub use error::SymmetryError;
+pub use geodesic::Geodesic;
+pub use group::{Cell, Elements, Group, Sharing};
+pub use inclusion::{gap_in_vec, lcn_in_vec, vec_in_lcn};
+pub use invariance::{Deviation, kernel_deviation};
+pub use matched::{Matched, match_weights};
+pub use runs::{Run, distance, train};

@@ -76,6 +76,44 @@ fn both_kernels_of_one_hidden_layer() {
     assert!(dir.join("aa/report.html").exists());
 }
 
+/// f = (w·x)/√D has Θ̂ = x·x'/D whatever its weights, for each output and none across.
+#[test]
+fn finite_networks() {
+    let dir = directory("kernel-finite");
+    let x = points(3, 4);
+    write(&dir.join("x.npy"), &[3, 4], &x);
+    let file = "input = [4]\nparametrisation = \"ntk\"\nlayers = [ { op = \"dense\", features = 2, bias = false } ]\n";
+    std::fs::write(dir.join("linear.toml"), file).unwrap();
+    let run = [
+        "kernel",
+        "linear.toml",
+        "--x1",
+        "x.npy",
+        "--dtype",
+        "f64",
+        "--finite",
+        "5",
+    ];
+    succeed(&dir, &[&run[..], &["--out", "mean"]].concat());
+    succeed(&dir, &[&run[..], &["--full", "--out", "full"]].concat());
+    let (shape, mean) = read(&dir.join("mean/ntk.npy"));
+    assert_eq!(shape, [3, 3]);
+    let (shape, full) = read(&dir.join("full/ntk.npy"));
+    assert_eq!(shape, [6, 6]);
+    for (i, k) in full.iter().enumerate() {
+        let (row, column) = (i / 6, i % 6);
+        let pair = x[4 * (row / 2)..][..4]
+            .iter()
+            .zip(&x[4 * (column / 2)..][..4]);
+        let dot = pair.map(|(a, b)| a * b).sum::<f64>() / 4.0;
+        let want = if row % 2 == column % 2 { dot } else { 0.0 };
+        assert!((k - want).abs() < 1e-15, "{row} {column}");
+        assert!((mean[row / 2 * 3 + column / 2] - dot).abs() < 1e-15);
+    }
+    let line = refused(&dir, &["kernel", "linear.toml", "--x1", "x.npy", "--full"]);
+    assert!(line.contains("--finite I or --weights FILE"), "{line}");
+}
+
 #[test]
 fn killed_and_sharded_runs_end_with_the_bytes_of_a_whole_one() {
     let dir = directory("kernel-resume");

@@ -37,7 +37,7 @@ pub struct ExperimentArgs {
     /// Images with classes, such as 'cifar10:DIR?pool=4&standardise'
     #[arg(long, value_name = "SPEC", help_heading = "Experiment")]
     pub data: Option<String>,
-    /// small (minutes on two cores) or paper (the sizes of the source)
+    /// small (minutes) or paper (the sizes of the source)
     #[arg(
         long,
         value_name = "SIZE",
@@ -52,7 +52,7 @@ pub struct ExperimentArgs {
     /// Training samples a run; of dide the most, of spectra the points
     #[arg(long, value_name = "M", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
     pub train: Option<usize>,
-    /// Test samples a run; rotations judges systems without pooling on up to ten times as many
+    /// Test samples a run; rotations takes up to ten times as many without pooling
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
     pub test: Option<usize>,
     /// Hidden layers
@@ -72,7 +72,7 @@ pub struct ExperimentArgs {
         help_heading = "Experiment"
     )]
     pub training: Vec<Training>,
-    /// What rotations compares: a list of fcn, lcn, vec, lap4, lap8, gap [default: all]
+    /// rotations: a list of fcn, lcn, vec, lap4, lap8, gap [default: all]
     #[arg(
         long,
         value_name = "NAME,…",
@@ -80,7 +80,7 @@ pub struct ExperimentArgs {
         help_heading = "Experiment"
     )]
     pub systems: Vec<System>,
-    /// rotations: the three groups of rotations alone, without their permutations
+    /// rotations: without the three groups of permutations
     #[arg(long, help_heading = "Experiment")]
     pub no_permutations: bool,
     /// dide: one more size, twice the largest, by mirror images

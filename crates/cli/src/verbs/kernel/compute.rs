@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use polariscope_diff::Real;
 use polariscope_geometry::Shard;
-use polariscope_infinite::{Float, Kernel};
+use polariscope_infinite::Kernel;
 use polariscope_report::grouped;
 
 use super::answer::{Answer, Part};
+use super::engine::{Engine, Number};
 use super::store::{MatrixFile, Stored};
 use super::survey::Survey;
 use super::tiles::{Symmetry, Tile, tiles};
@@ -19,8 +20,8 @@ use crate::watch::{STATE, Watch, Work};
 
 /// What is computed.
 pub struct Job<'a, T> {
-    /// The kernels of the graph.
-    pub engine: &'a Kernel,
+    /// Whose kernels.
+    pub engine: &'a Engine<T>,
     /// Which of them.
     pub kinds: &'a Kinds,
     /// Samples of the rows.
@@ -31,7 +32,7 @@ pub struct Job<'a, T> {
     pub symmetry: Symmetry,
 }
 
-impl<T: Float + Real + Stored> Job<'_, T> {
+impl<T: Number + Stored> Job<'_, T> {
     fn sizes(&self) -> (usize, usize) {
         let inputs = self.engine.inputs();
         (self.x1.len() / inputs, self.x2.len() / inputs)
@@ -59,7 +60,8 @@ impl<T: Float + Real + Stored> Job<'_, T> {
     ) -> Result<(), CliError> {
         let (rows, columns) = self.sizes();
         let tiles = self.tiles(shard);
-        let files = open::<T>(directory, self.kinds, rows, columns)?;
+        let each = self.engine.rows();
+        let files = open::<T>(directory, self.kinds, rows * each, columns * each)?;
         let done = directory.restore(STATE)?.unwrap_or_default();
         let done = String::from_utf8_lossy(&done);
         let mut done = done.parse::<usize>().unwrap_or(0).min(tiles.len());
@@ -72,9 +74,7 @@ impl<T: Float + Real + Stored> Job<'_, T> {
             first,
             total,
             words: format!("{} entries", grouped(total)),
-            bytes: samples as f64
-                + (largest * 2 * size_of::<T>()) as f64
-                + (self.engine.bytes::<T>() * rayon::current_num_threads()) as f64,
+            bytes: samples as f64 + (largest * 2 * size_of::<T>()) as f64 + self.engine.bytes(),
         };
         let mut saved = done;
         let mut trouble = None;
@@ -118,14 +118,13 @@ impl<T: Float + Real + Stored> Job<'_, T> {
             let columns = &self.x2[tile.columns.start * inputs..tile.columns.end * inputs];
             self.engine.between(wanted, rows, columns)?
         };
+        let place = tile.times(self.engine.rows());
         for (kind, file) in files {
-            let numbers = match kind {
-                Kind::Nngp => &values.nngp,
-                Kind::Ntk => values.ntk.as_ref().unwrap_or(&values.nngp),
-            };
-            file.write(tile, numbers)?;
-            if symmetric && !tile.on_diagonal() {
-                file.write_mirrored(tile, numbers)?;
+            if let Some(numbers) = values.of(*kind) {
+                file.write(&place, numbers)?;
+                if symmetric && !tile.on_diagonal() {
+                    file.write_mirrored(&place, numbers)?;
+                }
             }
         }
         Ok(())

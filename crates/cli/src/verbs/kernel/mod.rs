@@ -2,6 +2,7 @@
 
 mod answer;
 mod compute;
+mod engine;
 mod page;
 pub(crate) mod store;
 mod survey;
@@ -12,16 +13,21 @@ use std::str::FromStr;
 
 use clap::Args;
 use polariscope_diff::Real;
-use polariscope_infinite::{Float, Kernel, Wanted};
+use polariscope_geometry::Shard;
+use polariscope_graph::Graph;
+use polariscope_infinite::{Kernel, Wanted};
+use polariscope_kernels::empirical::Outputs;
+use polariscope_network::{Network, Weights};
 
 use super::geometry::options::shard;
-use crate::args::{ArchitectureArgs, Common, Dtype};
+use crate::args::{ArchitectureArgs, Common, Dtype, seed};
+use crate::checkpoint;
 use crate::error::CliError;
-use crate::run::{self, Opened, Request};
+use crate::run::{self, Opened, Request, fingerprint_bytes};
 use crate::samples::Inputs;
 use answer::{Answer, Part};
 use compute::Job;
-use polariscope_geometry::Shard;
+use engine::{Engine, Number};
 use store::Stored;
 use tiles::Symmetry;
 
@@ -47,6 +53,15 @@ pub struct KernelArgs {
         help_heading = "Kernel"
     )]
     pub kind: Kinds,
+    /// The NTK of one finite network instead: number I of those that --seed draws
+    #[arg(long, value_name = "I", value_parser = seed, help_heading = "Kernel", conflicts_with = "shard", allow_negative_numbers = true)]
+    pub finite: Option<u64>,
+    /// The NTK of these weights (safetensors) instead
+    #[arg(long, value_name = "FILE", help_heading = "Kernel", conflicts_with_all = ["finite", "shard"])]
+    pub weights: Option<PathBuf>,
+    /// Every pair of outputs of a finite network, NC x NC, not their mean
+    #[arg(long, help_heading = "Kernel", conflicts_with = "shard")]
+    pub full: bool,
     /// Compute part I of N of the entries; `merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Kernel")]
     pub shard: Option<Shard>,
@@ -127,7 +142,7 @@ pub fn run(args: &KernelArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-fn kernel<T: Float + Real + Stored>(args: &KernelArgs, common: &Common) -> Result<(), CliError> {
+fn kernel<T: Number + Stored>(args: &KernelArgs, common: &Common) -> Result<(), CliError> {
     let x1 = Inputs::<T>::read(&args.x1, args.architecture.options.input)?;
     let x2 = match &args.x2 {
         None => None,
@@ -135,11 +150,19 @@ fn kernel<T: Float + Real + Stored>(args: &KernelArgs, common: &Common) -> Resul
     };
     let mut architecture = args.architecture.clone();
     architecture.options.input = Some(x1.shape);
-    let graph = architecture.graph()?;
-    let engine = Kernel::new(&graph)?;
+    let Source {
+        graph,
+        engine,
+        settings,
+    } = source::<T>(args, &architecture, common)?;
+    let kinds = match &engine {
+        Engine::Infinite(_) => args.kind.clone(),
+        Engine::Finite { .. } => Kinds(vec![Kind::Ntk]),
+    };
     let mut configuration = architecture.configuration(&graph)?;
+    configuration.extend(settings);
     let mut set = |key: &str, value: String| configuration.insert(key.into(), value.into());
-    set("kind", args.kind.to_string());
+    set("kind", kinds.to_string());
     set("x1", x1.fingerprint.clone());
     if let Some(x2) = &x2 {
         set("x2", x2.fingerprint.clone());
@@ -165,7 +188,7 @@ fn kernel<T: Float + Real + Stored>(args: &KernelArgs, common: &Common) -> Resul
     };
     let job = Job {
         engine: &engine,
-        kinds: &args.kind,
+        kinds: &kinds,
         x1: &x1.numbers,
         x2: x2.as_ref().map_or(&x1.numbers, |x| &x.numbers),
         symmetry,
@@ -180,10 +203,15 @@ fn kernel<T: Float + Real + Stored>(args: &KernelArgs, common: &Common) -> Resul
         };
         return run::finish(directory, &part, common);
     }
-    let shape = (x1.count(), x2.as_ref().unwrap_or(&x1).count(), symmetry);
+    let each = engine.rows();
+    let shape = (
+        x1.count() * each,
+        x2.as_ref().unwrap_or(&x1).count() * each,
+        symmetry,
+    );
     compute::conclude::<T>(
         directory,
-        &args.kind,
+        &kinds,
         engine.approximations(),
         shape,
         &request,
@@ -204,4 +232,67 @@ fn columns<T: Real>(x1: &Inputs<T>, first: &Path, path: &Path) -> Result<Inputs<
         )));
     }
     Ok(x2)
+}
+
+/// A network and what computes its kernels.
+struct Source<T> {
+    graph: Graph,
+    engine: Engine<T>,
+    /// What the kernels depend on beside the architecture.
+    settings: toml::Table,
+}
+
+/// The engine that was asked for.
+fn source<T: Number>(
+    args: &KernelArgs,
+    architecture: &ArchitectureArgs,
+    common: &Common,
+) -> Result<Source<T>, CliError> {
+    let graph = architecture.graph()?;
+    let mut settings = toml::Table::new();
+    let (graph, weights) = match (&args.weights, args.finite) {
+        (Some(path), _) => {
+            let bytes = checkpoint::read(path)?;
+            settings.insert("weights".into(), fingerprint_bytes(&bytes).into());
+            checkpoint::fit(architecture, graph, &bytes, &path.display().to_string())?
+        }
+        (None, Some(index)) => {
+            // `seed` admits what a TOML integer holds.
+            settings.insert("finite".into(), toml::Value::Integer(index as i64));
+            let weights = Weights::draw(&graph, common.seed, index);
+            (graph, weights)
+        }
+        (None, None) if args.full => {
+            return Err(CliError::Usage(
+                "--full belongs to a finite network: give --finite I or --weights FILE; outputs of an infinitely \
+                 wide one are independent"
+                    .into(),
+            ));
+        }
+        (None, None) => {
+            let engine = Engine::Infinite(Box::new(Kernel::new(&graph)?));
+            return Ok(Source {
+                graph,
+                engine,
+                settings,
+            });
+        }
+    };
+    let outputs = match args.full {
+        true => Outputs::All,
+        false => Outputs::Mean,
+    };
+    if args.full {
+        settings.insert("outputs".into(), "all".into());
+    }
+    let engine = Engine::Finite {
+        network: Box::new(Network::new(graph.clone())),
+        weights,
+        outputs,
+    };
+    Ok(Source {
+        graph,
+        engine,
+        settings,
+    })
 }

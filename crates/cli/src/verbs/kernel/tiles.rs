@@ -50,6 +50,15 @@ impl Tile {
         self.rows.len() * self.columns.len()
     }
 
+    /// The same where each sample has several rows and columns.
+    pub fn times(&self, each: usize) -> Tile {
+        let wider = |r: &Range<usize>| r.start * each..r.end * each;
+        Tile {
+            rows: wider(&self.rows),
+            columns: wider(&self.columns),
+        }
+    }
+
     /// Whether rows and columns are the same samples of a symmetric matrix.
     pub fn on_diagonal(&self) -> bool {
         self.rows == self.columns

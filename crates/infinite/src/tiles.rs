@@ -49,8 +49,11 @@ impl Kernel {
         };
         let per_sample = (self.plan.sides.iter().sum::<usize>() + inputs) * size_of::<T>();
         let panel = (PANEL / per_sample).max(SIDE).next_multiple_of(SIDE);
-        // Tiles of whole batches, about as many rows as columns.
-        let pairs = (TILE / self.operations()).max(1.0);
+        // Tiles of whole batches, about as many rows as columns; large ones where a product reads all inputs.
+        let pairs = match self.plan.gram {
+            true => (SIDE * SIDE) as f64,
+            false => (TILE / self.operations()).max(1.0),
+        };
         let across = (pairs.sqrt() as usize).clamp(batch, SIDE.max(batch)) / batch * batch;
         let down = ((pairs / across as f64) as usize).clamp(1, SIDE);
         for (first_row, rows) in
@@ -165,6 +168,15 @@ impl<T: Float> Panel<'_, T> {
         self.part == Part::All || self.first_column + end > self.first_row + tile.row
     }
 
+    /// Column of a tile less its row from which on pairs are wanted.
+    fn diagonal(&self, tile: &Tile<T>) -> isize {
+        let (row, column) = (self.first_row + tile.row, self.first_column + tile.column);
+        match self.part {
+            Part::All => isize::MIN,
+            Part::Upper => row as isize - column as isize,
+        }
+    }
+
     fn tile(&self, mut tile: Tile<T>, work: &mut Work<T>) {
         let inputs = self.kernel.inputs();
         let (down, across) = (
@@ -184,6 +196,7 @@ impl<T: Float> Panel<'_, T> {
                     squares: &self.column_squares[tile.column..tile.column + across],
                 },
                 inputs,
+                self.diagonal(&tile),
             ),
             false => Vec::new(),
         };

@@ -13,8 +13,8 @@ pub trait Compiled: Lanes {
     fn pairs(pairs: Pairs<'_, Self>);
     /// Sides that a chain keeps.
     fn chain(chain: Chain<'_, Self>);
-    /// |x − x'|² of rows and columns.
-    fn gaps(rows: Squared<Self>, columns: Squared<Self>, inputs: usize) -> Vec<Self>;
+    /// |x − x'|² of rows and columns, those with column − row ≥ first.
+    fn gaps(rows: Squared<Self>, columns: Squared<Self>, inputs: usize, first: isize) -> Vec<Self>;
 }
 
 macro_rules! compiled {
@@ -26,8 +26,13 @@ macro_rules! compiled {
             fn chain(chain: Chain<'_, $t>) {
                 Arch::new().dispatch(chain);
             }
-            fn gaps(rows: Squared<$t>, columns: Squared<$t>, inputs: usize) -> Vec<$t> {
-                gram::gaps(rows, columns, inputs)
+            fn gaps(
+                rows: Squared<$t>,
+                columns: Squared<$t>,
+                inputs: usize,
+                first: isize,
+            ) -> Vec<$t> {
+                gram::gaps(rows, columns, inputs, first)
             }
         }
     };

@@ -5,9 +5,9 @@ use std::ops::Range;
 use polariscope_graph::Window;
 use pulp::Simd;
 
-use super::conv::add;
 use super::frame::Frame;
 use super::pair::{Both, Tangent};
+use super::registers;
 use super::work::Field;
 use crate::lanes::Lanes;
 use crate::plan::{End, Layer, Need, Stage};
@@ -31,34 +31,13 @@ pub(super) fn gather<S: Simd, T: Lanes>(
 ) {
     let first = block * stage.slots();
     let width = frame.grid[1];
-    let one = |store: &mut Field<T>, slot: usize, position: usize| {
-        let b = both.batch;
-        let (to, from) = ((first + slot) * b, position * b);
-        let to = to..to + b;
-        let from = from..from + b;
-        add(
-            simd,
-            &mut store.k.all_mut()[to.clone()],
-            &field.k.all()[from.clone()],
-            T::of(1.0),
-        );
-        if both.tangent == Tangent::Carried {
-            add(
-                simd,
-                &mut store.t.all_mut()[to],
-                &field.t.all()[from],
-                T::of(1.0),
-            );
-        }
-    };
     match &stage.end {
-        End::Output => one(store, 0, 0),
-        End::Take { index } => one(store, 0, *index),
+        End::Output => one(simd, both, field, 0, store, first),
+        End::Take { index } => one(simd, both, field, *index, store, first),
         End::GlobalPool | End::Attention { .. } => {
             for r in frame.area[0].clone() {
-                for c in frame.area[1].clone() {
-                    one(store, 0, r * width + c);
-                }
+                let row = r * width + frame.area[1].start..r * width + frame.area[1].end;
+                total(simd, both, field, row, store, first);
             }
         }
         End::Regrid { before } => {
@@ -68,7 +47,8 @@ pub(super) fn gather<S: Simd, T: Lanes>(
                     let partner = frame.partner_row(r) * width + frame.partner_column(c);
                     let front = usize::from(!before.is_empty());
                     let pair = [front + position, front + partner];
-                    one(store, flat_slot(stage, pair), position);
+                    let slot = first + flat_slot(stage, pair);
+                    one(simd, both, field, position, store, slot);
                 }
             }
         }
@@ -87,7 +67,8 @@ pub(super) fn gather<S: Simd, T: Lanes>(
                             for x in left.clone() {
                                 for x2 in right.clone() {
                                     if let Some(slot) = slot(stage, [y, x], [y2, x2]) {
-                                        one(store, slot, r * width + c);
+                                        let position = r * width + c;
+                                        one(simd, both, field, position, store, first + slot);
                                     }
                                 }
                             }
@@ -95,6 +76,59 @@ pub(super) fn gather<S: Simd, T: Lanes>(
                     }
                 }
             }
+        }
+    }
+}
+
+/// Adds the field at one position to one slot. A function, not a closure: those are not inlined into vector code.
+#[inline(always)]
+fn one<S: Simd, T: Lanes>(
+    simd: S,
+    both: &Both<T>,
+    field: &Field<T>,
+    position: usize,
+    store: &mut Field<T>,
+    slot: usize,
+) {
+    total(simd, both, field, position..position + 1, store, slot);
+}
+
+/// Adds the field at neighbouring positions to one slot.
+#[inline(always)]
+fn total<S: Simd, T: Lanes>(
+    simd: S,
+    both: &Both<T>,
+    field: &Field<T>,
+    positions: Range<usize>,
+    store: &mut Field<T>,
+    slot: usize,
+) {
+    let b = both.batch;
+    let (to, from) = (
+        slot * b..(slot + 1) * b,
+        positions.start * b..positions.end * b,
+    );
+    sum_up::<S, T>(
+        simd,
+        &mut store.k.all_mut()[to.clone()],
+        &field.k.all()[from.clone()],
+    );
+    if both.tangent == Tangent::Carried {
+        sum_up::<S, T>(simd, &mut store.t.all_mut()[to], &field.t.all()[from]);
+    }
+}
+
+/// sum += Σ over positions
+#[inline(always)]
+fn sum_up<S: Simd, T: Lanes>(simd: S, sum: &mut [T], values: &[T]) {
+    let sum = T::vectors_mut::<S>(sum);
+    let values = registers::<S, T>(values);
+    let each = sum.len();
+    for (k, sum) in sum.iter_mut().enumerate() {
+        let mut at = k;
+        while at < values.len() {
+            *sum = T::plus(simd, *sum, values[at]);
+            at += each;
         }
     }
 }

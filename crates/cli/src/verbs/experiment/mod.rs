@@ -52,7 +52,7 @@ pub struct ExperimentArgs {
     /// Training samples a run; of dide the most, of spectra the points
     #[arg(long, value_name = "M", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
     pub train: Option<usize>,
-    /// Test samples a run; rotations takes up to ten times as many without pooling
+    /// Test samples a run; up to ten times as many for rotations without pools
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Experiment", allow_negative_numbers = true)]
     pub test: Option<usize>,
     /// Hidden layers

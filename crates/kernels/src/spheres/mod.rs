@@ -26,7 +26,8 @@
 //! let product = Product::new(4, 3, 2)?;
 //! let vec = Spectrum::to_order(System::Vec, product, &Profile::exp(), 2)?;
 //! let shown: Vec<(String, u64)> = vec.levels.iter().map(|l| (format!("{:.5}", l.eigenvalue), l.multiplicity)).collect();
-//! let expected = [("1.08620", 1), ("0.08904", 12), ("0.00884", 20), ("0.00730", 36)];
+//! // The first is (sinh ½ / ½)².
+//! let expected = [("1.08616", 1), ("0.08904", 12), ("0.00884", 20), ("0.00730", 36)];
 //! assert_eq!(shown, expected.map(|(l, n)| (l.to_string(), n)));
 //! # Ok::<(), polariscope_kernels::spheres::SphereError>(())
 //! ```

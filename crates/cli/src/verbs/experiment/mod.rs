@@ -1,9 +1,6 @@
 //! `experiment`: a grid of conditions and runs, a table, verdicts by statistics fixed beforehand, a page.
 //!
-//! [`runner`] knows nothing of what is measured: it takes an [`Experiment`] and a [`View`] of its table.
-//!
-//! [`Experiment`]: polariscope_experiment::Experiment
-//! [`View`]: view::View
+//! The runner knows nothing of what is measured: it takes an experiment and a view of its table.
 
 mod answer;
 mod dide;

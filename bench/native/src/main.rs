@@ -17,6 +17,9 @@ use std::time::Instant;
 
 use tasks::Task;
 
+#[global_allocator]
+static ALLOCATOR: polariscope_pages::LargePages = polariscope_pages::LargePages;
+
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {

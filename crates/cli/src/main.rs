@@ -1,6 +1,9 @@
 //! The `polariscope` command.
 #![forbid(unsafe_code)]
 
+#[global_allocator]
+static ALLOCATOR: polariscope_pages::LargePages = polariscope_pages::LargePages;
+
 fn main() -> std::process::ExitCode {
     polariscope::main(std::env::args_os())
 }

@@ -3,6 +3,7 @@
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
+use crate::gram::{Square, Squared};
 use crate::lanes::Lanes;
 use crate::plan::{Plan, Source};
 use crate::run::{Columns, Pairs, Row, Tangent, Work, numbers};
@@ -12,6 +13,7 @@ use crate::{Float, InfiniteError, Values, Wanted, not_finite};
 
 /// Numbers that a field of small grids should have, so that loops are long.
 const FIELD: usize = 256;
+
 /// The kernels of one graph.
 ///
 /// ```
@@ -86,28 +88,35 @@ impl Kernel {
         x1: &[T],
         x2: &[T],
     ) -> Result<Values<T>, InfiniteError> {
-        let n1 = self.check("x1", x1)?;
-        let n2 = self.check("x2", x2)?;
-        let mut values = Values::zeros(wanted, n1 * n2);
-        self.fill(wanted, x1, x2, Part::All, &mut values);
-        values.finite(n2)
+        let (x1, x2) = (self.check("x1", x1)?, self.check("x2", x2)?);
+        let n2 = x2.count;
+        let mut values = Values::zeros(wanted, x1.count * n2);
+        match self.fill(wanted, &x1, &x2, Part::All, &mut values) {
+            true => Ok(values),
+            false => values.finite(n2),
+        }
     }
 
     /// Kernels among the samples of `x`, n × n, each pair computed once.
     pub fn among<T: Float>(&self, wanted: Wanted, x: &[T]) -> Result<Values<T>, InfiniteError> {
-        let n = self.check("x", x)?;
+        let x = self.check("x", x)?;
+        let n = x.count;
         let mut values = Values::zeros(wanted, n * n);
-        self.fill(wanted, x, x, Part::Upper, &mut values);
+        let finite = self.fill(wanted, &x, &x, Part::Upper, &mut values);
         mirror(&mut values.nngp, n);
         if let Some(ntk) = &mut values.ntk {
             mirror(ntk, n);
         }
-        values.finite(n)
+        match finite {
+            true => Ok(values),
+            false => values.finite(n),
+        }
     }
 
     /// Kernels of every sample with itself: n numbers.
     pub fn diagonal<T: Float>(&self, wanted: Wanted, x: &[T]) -> Result<Values<T>, InfiniteError> {
-        let n = self.check("x", x)?;
+        let x = self.check("x", x)?;
+        let (n, inputs) = (x.count, self.inputs());
         let mut values = Values::zeros(wanted, n);
         let batch = self.batch::<T>(n);
         let ntk = values
@@ -116,11 +125,12 @@ impl Kernel {
             .map_or(Vec::new(), |v| v.chunks_mut(batch).collect());
         let mut ntk: Vec<Option<&mut [T]>> = ntk.into_iter().map(Some).collect();
         ntk.resize_with(n.div_ceil(batch), || None);
-        let samples = x.par_chunks(batch * self.inputs().max(1));
         let outputs = values.nngp.par_chunks_mut(batch).zip(ntk);
-        samples.zip(outputs).for_each_init(
+        outputs.enumerate().for_each_init(
             || Work::new(&self.plan, batch),
-            |work, (samples, (nngp, ntk))| {
+            |work, (at, (nngp, ntk))| {
+                let samples = at * batch..at * batch + nngp.len();
+                let samples = x.squared().part(samples, inputs);
                 let columns = Columns::new(&self.plan, samples, work);
                 self.run(wanted, Row::Columns, &columns, work);
                 copy_out(work, nngp, ntk);
@@ -129,8 +139,12 @@ impl Kernel {
         values.finite(1)
     }
 
-    /// The number of samples, if all is well with them.
-    fn check<T: Float>(&self, array: &'static str, x: &[T]) -> Result<usize, InfiniteError> {
+    /// The samples, if all is well with them.
+    fn check<'a, T: Float>(
+        &self,
+        array: &'static str,
+        x: &'a [T],
+    ) -> Result<Samples<'a, T>, InfiniteError> {
         let inputs = self.inputs();
         if inputs == 0 || !x.len().is_multiple_of(inputs) {
             return Err(InfiniteError::Length {
@@ -139,13 +153,24 @@ impl Kernel {
                 inputs,
             });
         }
-        match not_finite(x) {
+        let squares = match self.plan.gram {
+            true => x.par_chunks(inputs).map(|x| T::square(Square(x))).collect(),
+            false => Vec::new(),
+        };
+        // Where all squares are finite the numbers are, and need not be read again.
+        let known = self.plan.gram && not_finite(&squares).is_none();
+        let bad = if known { None } else { not_finite(x) };
+        match bad {
             Some(at) => Err(InfiniteError::NotFinite {
                 array,
                 sample: at / inputs,
                 value: x[at].into(),
             }),
-            None => Ok(x.len() / inputs),
+            None => Ok(Samples {
+                count: x.len() / inputs,
+                x,
+                squares,
+            }),
         }
     }
 
@@ -184,13 +209,35 @@ impl Kernel {
     }
 
     /// Batches of samples with their variances.
-    pub(crate) fn columns<T: Float>(&self, x: &[T], batch: usize) -> Vec<Columns<T>> {
-        x.par_chunks(batch * self.inputs())
-            .map_init(
-                || Work::new(&self.plan, batch),
-                |work, samples| Columns::new(&self.plan, samples, work),
-            )
-            .collect()
+    pub(crate) fn columns<T: Float>(&self, x: Squared<T>, batch: usize) -> Vec<Columns<T>> {
+        let (inputs, n) = (self.inputs(), x.x.len() / self.inputs());
+        let starts = (0..n.div_ceil(batch)).into_par_iter().map(|at| at * batch);
+        let batches = starts.map_init(
+            || Work::new(&self.plan, batch),
+            |work, at| {
+                let samples = x.part(at..(at + batch).min(n), inputs);
+                Columns::new(&self.plan, samples, work)
+            },
+        );
+        batches.collect()
+    }
+}
+
+/// Samples that have been checked.
+pub(crate) struct Samples<'a, T> {
+    pub count: usize,
+    x: &'a [T],
+    /// |x|², where a Gram matrix is needed.
+    squares: Vec<T>,
+}
+
+impl<T> Samples<'_, T> {
+    /// All of them.
+    pub fn squared(&self) -> Squared<'_, T> {
+        Squared {
+            x: self.x,
+            squares: &self.squares,
+        }
     }
 }
 

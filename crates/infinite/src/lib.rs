@@ -79,13 +79,17 @@ impl<T: Float> Values<T> {
 /// The first number that is not finite.
 fn not_finite<T: Float>(values: &[T]) -> Option<usize> {
     const CHUNK: usize = 1 << 14;
-    let zero = T::of(0.0);
-    let finite = |v: T| v * zero == zero;
-    // Without a branch, so that whole registers are checked at a time.
-    let bad = |chunk: &[T]| !chunk.iter().fold(true, |all, &v| all & finite(v));
+    let bad = |chunk: &[T]| !all_finite(chunk);
     let chunk = values.par_chunks(CHUNK).position_first(bad)?;
-    let inside = values[chunk * CHUNK..].iter().position(|&v| !finite(v));
+    let inside = values[chunk * CHUNK..].chunks(1).position(bad);
     inside.map(|at| chunk * CHUNK + at)
+}
+
+/// Whether all numbers are finite.
+fn all_finite<T: Float>(values: &[T]) -> bool {
+    let zero = T::of(0.0);
+    // Without a branch, so that whole registers are checked at a time.
+    values.iter().fold(true, |all, &v| all & (v * zero == zero))
 }
 
 /// A number type of the engine: f32 or f64.

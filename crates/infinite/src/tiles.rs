@@ -3,14 +3,17 @@
 //! Samples are taken in panels whose variances fit in memory, panels in tiles of rows × columns that workers share.
 //! How a block is cut depends on its shape alone, so the numbers do not depend on the number of workers.
 
+use std::collections::BTreeMap;
+use std::iter;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::gram::{Squared, squares};
-use crate::kernel::{Kernel, copy_out};
+use crate::gram::{self, Squared};
+use crate::kernel::{Kernel, Samples, copy_out};
 use crate::run::{Columns, Row, Sides, Work};
-use crate::{Float, Values, Wanted};
+use crate::{Float, Values, Wanted, all_finite};
 
 /// Bytes of variances kept at a time, for rows and for columns.
 const PANEL: usize = 256 << 20;
@@ -18,6 +21,8 @@ const PANEL: usize = 256 << 20;
 const TILE: f64 = 2e8;
 /// Rows or columns of a tile, at most.
 const SIDE: usize = 256;
+/// Rows of a tile of a Gram matrix: few, so that workers end together.
+const STRIP: usize = 48;
 
 /// Which pairs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,77 +33,81 @@ pub(crate) enum Part {
 }
 
 impl Kernel {
-    /// Fills the block of rows `x1` and columns `x2`.
+    /// Fills the block of rows `x1` and columns `x2`, which are the same for [`Part::Upper`]; whether all is finite.
     pub(crate) fn fill<T: Float>(
         &self,
         wanted: Wanted,
-        x1: &[T],
-        x2: &[T],
+        x1: &Samples<T>,
+        x2: &Samples<T>,
         part: Part,
         values: &mut Values<T>,
-    ) {
+    ) -> bool {
         let inputs = self.inputs();
-        let (n1, n2) = (x1.len() / inputs, x2.len() / inputs);
-        if n1 == 0 || n2 == 0 {
-            return;
-        }
+        let (n1, n2) = (x1.count, x2.count);
         let batch = self.batch::<T>(n2);
-        let squared = |x: &[T]| match self.plan.gram {
-            true => squares(x, inputs),
-            false => Vec::new(),
-        };
         let per_sample = (self.plan.sides.iter().sum::<usize>() + inputs) * size_of::<T>();
         let panel = (PANEL / per_sample).max(SIDE).next_multiple_of(SIDE);
-        // Tiles of whole batches, about as many rows as columns; large ones where a product reads all inputs.
+        // Tiles of whole batches, about as many rows as columns; where a product reads all inputs, of as many columns as
+        // the second cache holds.
         let pairs = match self.plan.gram {
-            true => (SIDE * SIDE) as f64,
+            true => (SIDE * STRIP) as f64,
             false => (TILE / self.operations()).max(1.0),
         };
-        let across = (pairs.sqrt() as usize).clamp(batch, SIDE.max(batch)) / batch * batch;
+        let square = match self.plan.gram {
+            true => SIDE,
+            false => pairs.sqrt() as usize,
+        };
+        let across = square.clamp(batch, SIDE.max(batch)) / batch * batch;
         let down = ((pairs / across as f64) as usize).clamp(1, SIDE);
-        for (first_row, rows) in
-            starts(n1, panel).map(|r| (r, &x1[r * inputs..(r + panel).min(n1) * inputs]))
-        {
-            let sides = Sides::new(&self.columns(rows, T::LANES), T::LANES);
-            let row_squares = squared(rows);
+        let mut finite = true;
+        for first_row in starts(n1, panel) {
+            let rows = Side::new(self, x1, first_row..(first_row + panel).min(n1), batch);
+            let range = first_row * n2..(first_row + rows.count) * n2;
             for first_column in starts(n2, panel) {
-                let count = panel.min(n2 - first_column);
-                if part == Part::Upper && first_column + count <= first_row {
+                let end = (first_column + panel).min(n2);
+                if part == Part::Upper && end <= first_row {
                     continue;
                 }
-                let x = &x2[first_column * inputs..(first_column + count) * inputs];
-                let columns = self.columns(x, batch);
+                let others;
+                let columns = match part == Part::Upper && first_column == first_row {
+                    true => &rows,
+                    false => {
+                        others = Side::new(self, x2, first_column..end, batch);
+                        &others
+                    }
+                };
                 let panel = Panel {
                     kernel: self,
                     wanted,
                     part,
-                    first_row,
-                    first_column,
-                    rows,
-                    sides: &sides,
-                    x,
-                    columns: &columns,
-                    row_squares: &row_squares,
-                    column_squares: &squared(x),
+                    rows: &rows,
+                    columns,
                     batch,
                 };
-                let range = first_row * n2..(first_row + rows.len() / inputs) * n2;
                 let nngp = &mut values.nngp[range.clone()];
-                let ntk = values.ntk.as_mut().map(|v| &mut v[range]);
-                let mut tiles = cut(nngp, n2, first_column..first_column + count, down, across);
+                let ntk = values.ntk.as_mut().map(|v| &mut v[range.clone()]);
+                let mut tiles = cut(nngp, n2, first_column..end, down, across);
                 if let Some(ntk) = ntk {
-                    let others = cut(ntk, n2, first_column..first_column + count, down, across);
+                    let others = cut(ntk, n2, first_column..end, down, across);
                     for (tile, other) in tiles.iter_mut().zip(others) {
                         tile.ntk = other.nngp;
                     }
                 }
                 tiles.retain(|tile| panel.wants(tile));
-                tiles.into_par_iter().for_each_init(
-                    || Work::new(&self.plan, batch),
-                    |work, tile| panel.tile(tile, work),
-                );
+                let queue = Queue::new(tiles);
+                let workers = (0..rayon::current_num_threads())
+                    .into_par_iter()
+                    .with_max_len(1);
+                let all = workers.map(|_| {
+                    let mut work = Work::new(&self.plan, batch);
+                    let mut column = None;
+                    let tiles = iter::from_fn(|| queue.next(&mut column));
+                    tiles.fold(true, |all, tile| all & panel.tile(tile, &mut work))
+                });
+                finite &= all.reduce(|| true, |a, b| a & b);
             }
         }
+        finite
     }
 }
 
@@ -114,6 +123,51 @@ struct Tile<'a, T> {
     nngp: Vec<&'a mut [T]>,
     /// Empty where it is not wanted.
     ntk: Vec<&'a mut [T]>,
+}
+
+impl<T> Tile<'_, T> {
+    fn across(&self) -> usize {
+        self.nngp.first().map_or(0, |row| row.len())
+    }
+}
+
+/// Tiles by column. A worker stays in one as long as there are tiles in it, because what was made of its samples serves
+/// them all, and goes on to one where nobody is.
+struct Queue<'a, T>(Mutex<Vec<Column<'a, T>>>);
+
+/// Tiles with the same columns.
+struct Column<'a, T> {
+    tiles: Vec<Tile<'a, T>>,
+    taken: bool,
+}
+
+impl<'a, T> Queue<'a, T> {
+    fn new(tiles: Vec<Tile<'a, T>>) -> Self {
+        let mut columns: BTreeMap<usize, Vec<Tile<T>>> = BTreeMap::new();
+        for tile in tiles {
+            columns.entry(tile.column).or_default().push(tile);
+        }
+        let taken = false;
+        let columns = columns.into_values();
+        Queue(Mutex::new(
+            columns.map(|tiles| Column { tiles, taken }).collect(),
+        ))
+    }
+
+    /// The next tile, in the column where the worker is if it has more.
+    fn next(&self, current: &mut Option<usize>) -> Option<Tile<'a, T>> {
+        let mut columns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = |c: &Column<T>| !c.tiles.is_empty();
+        if current.is_none_or(|at| !more(&columns[at])) {
+            let left = columns.iter().enumerate().filter(|(_, c)| more(c));
+            *current = left
+                .max_by_key(|(_, c)| (!c.taken, c.tiles.len()))
+                .map(|(at, _)| at);
+        }
+        let column = &mut columns[(*current)?];
+        column.taken = true;
+        column.tiles.pop()
+    }
 }
 
 /// Cuts rows of `n` numbers into tiles, within some columns.
@@ -144,81 +198,99 @@ fn cut<T>(
     tiles
 }
 
-/// Rows and columns with their variances.
+/// Samples of a panel with their variances.
+struct Side<'a, T> {
+    /// The first one among all.
+    first: usize,
+    count: usize,
+    samples: Squared<'a, T>,
+    columns: Vec<Columns<T>>,
+    sides: Sides<T>,
+}
+
+impl<'a, T: Float> Side<'a, T> {
+    fn new(kernel: &Kernel, x: &'a Samples<T>, range: Range<usize>, batch: usize) -> Self {
+        let inputs = kernel.inputs();
+        let samples = x.squared().part(range.clone(), inputs);
+        let columns = kernel.columns(samples, batch);
+        Side {
+            first: range.start,
+            count: range.len(),
+            samples,
+            sides: Sides::new(&columns, batch),
+            columns,
+        }
+    }
+}
+
+/// Rows and columns.
 struct Panel<'a, T: Float> {
     kernel: &'a Kernel,
     wanted: Wanted,
     part: Part,
-    first_row: usize,
-    first_column: usize,
-    rows: &'a [T],
-    sides: &'a Sides<T>,
-    x: &'a [T],
-    columns: &'a [Columns<T>],
-    /// |x|², where the Gram matrix is read.
-    row_squares: &'a [T],
-    column_squares: &'a [T],
+    rows: &'a Side<'a, T>,
+    columns: &'a Side<'a, T>,
     batch: usize,
 }
 
-impl<T: Float> Panel<'_, T> {
-    /// Whether any pair of a tile is wanted.
-    fn wants(&self, tile: &Tile<T>) -> bool {
-        let end = tile.column + tile.nngp.first().map_or(0, |row| row.len());
-        self.part == Part::All || self.first_column + end > self.first_row + tile.row
-    }
-
+impl<'a, T: Float> Panel<'a, T> {
     /// Column of a tile less its row from which on pairs are wanted.
     fn diagonal(&self, tile: &Tile<T>) -> isize {
-        let (row, column) = (self.first_row + tile.row, self.first_column + tile.column);
+        let (row, column) = (self.rows.first + tile.row, self.columns.first + tile.column);
         match self.part {
             Part::All => isize::MIN,
             Part::Upper => row as isize - column as isize,
         }
     }
 
-    fn tile(&self, mut tile: Tile<T>, work: &mut Work<T>) {
+    /// Whether any pair of a tile is wanted.
+    fn wants(&self, tile: &Tile<T>) -> bool {
+        self.diagonal(tile) < tile.across() as isize
+    }
+
+    /// Fills a tile; whether all is finite.
+    fn tile(&self, mut tile: Tile<T>, work: &mut Work<T>) -> bool {
         let inputs = self.kernel.inputs();
-        let (down, across) = (
-            tile.nngp.len(),
-            tile.nngp.first().map_or(0, |row| row.len()),
-        );
-        let rows = &self.rows[tile.row * inputs..(tile.row + down) * inputs];
-        let x = &self.x[tile.column * inputs..(tile.column + across) * inputs];
-        let gram = match self.kernel.plan.gram {
-            true => T::gaps(
-                Squared {
-                    x: rows,
-                    squares: &self.row_squares[tile.row..tile.row + down],
-                },
-                Squared {
-                    x,
-                    squares: &self.column_squares[tile.column..tile.column + across],
-                },
+        let (down, across, diagonal) = (tile.nngp.len(), tile.across(), self.diagonal(&tile));
+        let (rows, columns) = (self.rows, self.columns);
+        let gram = self.kernel.plan.gram;
+        if gram {
+            let side = |of: &Side<'a, T>, range| gram::Side {
+                samples: of.samples,
+                range,
                 inputs,
-                self.diagonal(&tile),
-            ),
-            false => Vec::new(),
-        };
+            };
+            T::gaps(gram::Fill {
+                rows: side(rows, tile.row..tile.row + down),
+                columns: side(columns, tile.column..tile.column + across),
+                diagonal,
+                gaps: &mut work.gaps,
+            });
+        }
+        let mut finite = true;
         for at in (0..across).step_by(self.batch) {
-            let columns = &self.columns[(tile.column + at) / self.batch];
+            let batch = &columns.columns[(tile.column + at) / self.batch];
             let end = (at + self.batch).min(across);
             for r in 0..down {
-                let last = self.first_column + tile.column + end - 1;
-                if self.part == Part::Upper && last < self.first_row + tile.row + r {
-                    continue;
+                let first = (r as isize).saturating_add(diagonal).max(at as isize) as usize;
+                if first >= end {
+                    break;
                 }
-                if let Some(row) = gram.get(r * across..(r + 1) * across) {
-                    work.gram.all_mut()[..end - at].copy_from_slice(&row[at..end]);
+                if gram {
+                    work.gram.all_mut()[..end - at].copy_from_slice(&work.gaps.row(r)[at..end]);
                 }
                 let row = Row::One {
-                    x: &rows[r * inputs..(r + 1) * inputs],
-                    sides: self.sides.of(tile.row + r),
+                    x: &rows.samples.x[(tile.row + r) * inputs..][..inputs],
+                    sides: rows.sides.of(tile.row + r),
                 };
-                self.kernel.run(self.wanted, row, columns, work);
-                let ntk = tile.ntk.get_mut(r).map(|row| &mut row[at..end]);
-                copy_out(work, &mut tile.nngp[r][at..end], ntk);
+                self.kernel.run(self.wanted, row, batch, work);
+                let nngp = &mut tile.nngp[r][at..end];
+                let mut ntk = tile.ntk.get_mut(r).map(|row| &mut row[at..end]);
+                copy_out(work, nngp, ntk.as_deref_mut());
+                finite &= all_finite(&nngp[first - at..]);
+                finite &= ntk.is_none_or(|row| all_finite(&row[first - at..]));
             }
         }
+        finite
     }
 }

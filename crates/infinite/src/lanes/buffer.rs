@@ -18,6 +18,13 @@ impl<T: Lanes> Buffer<T> {
         Buffer { data, start, len }
     }
 
+    /// Makes room for so many numbers; what they are is left open.
+    pub fn grow(&mut self, len: usize) {
+        if self.len < len {
+            *self = Self::zeros(len);
+        }
+    }
+
     #[inline(always)]
     pub fn all(&self) -> &[T] {
         &self.data[self.start..self.start + self.len]

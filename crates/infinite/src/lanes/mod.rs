@@ -9,6 +9,7 @@ mod duals;
 mod vector;
 
 use std::fmt::Debug;
+use std::ops::{Add, AddAssign, Mul, MulAssign, Sub};
 
 use pulp::{Simd, bytemuck};
 
@@ -19,7 +20,18 @@ pub(crate) use vector::V;
 
 /// A number that fits in registers.
 pub trait Lanes:
-    Copy + Send + Sync + PartialOrd + Debug + Into<f64> + faer::traits::ComplexField + 'static
+    Copy
+    + Send
+    + Sync
+    + PartialOrd
+    + Debug
+    + Into<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + AddAssign
+    + MulAssign
+    + 'static
 {
     /// A register.
     type Vector<S: Simd>: Copy;

@@ -4,7 +4,7 @@ use pulp::Arch;
 
 use super::pair::Pairs;
 use super::sides::Chain;
-use crate::gram::{self, Squared};
+use crate::gram::{Fill, Square};
 use crate::lanes::Lanes;
 
 /// A number whose loops are compiled.
@@ -13,8 +13,10 @@ pub trait Compiled: Lanes {
     fn pairs(pairs: Pairs<'_, Self>);
     /// Sides that a chain keeps.
     fn chain(chain: Chain<'_, Self>);
-    /// |x − x'|² of rows and columns, those with column − row ≥ first.
-    fn gaps(rows: Squared<Self>, columns: Squared<Self>, inputs: usize, first: isize) -> Vec<Self>;
+    /// |x|² of a sample.
+    fn square(square: Square<'_, Self>) -> Self;
+    /// |x − x'|² of rows and columns.
+    fn gaps(fill: Fill<'_, Self>);
 }
 
 macro_rules! compiled {
@@ -26,13 +28,11 @@ macro_rules! compiled {
             fn chain(chain: Chain<'_, $t>) {
                 Arch::new().dispatch(chain);
             }
-            fn gaps(
-                rows: Squared<$t>,
-                columns: Squared<$t>,
-                inputs: usize,
-                first: isize,
-            ) -> Vec<$t> {
-                gram::gaps(rows, columns, inputs, first)
+            fn square(square: Square<'_, $t>) -> $t {
+                Arch::new().dispatch(square)
+            }
+            fn gaps(fill: Fill<'_, $t>) {
+                Arch::new().dispatch(fill);
             }
         }
     };

@@ -1,6 +1,7 @@
 //! Scratch memory of one worker.
 
 use super::conv::Segment;
+use crate::gram::Gaps;
 use crate::lanes::{Buffer, Lanes};
 use crate::plan::{Plan, Source};
 
@@ -42,6 +43,8 @@ pub(crate) struct Work<T> {
     pub segments: Vec<Segment>,
     /// Gaps of the inputs, one a column.
     pub gram: Buffer<T>,
+    /// Those of a tile.
+    pub gaps: Gaps<T>,
 }
 
 impl<T: Lanes> Work<T> {
@@ -57,6 +60,7 @@ impl<T: Lanes> Work<T> {
             sums: Field::zeros(sums(plan) * batch),
             segments: Vec::new(),
             gram: Buffer::zeros(batch),
+            gaps: Gaps::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ pub use chain::Chain;
 use super::pair::{Pairs, Tangent};
 use super::work::Work;
 use super::{Compiled, Row};
+use crate::gram::Squared;
 use crate::lanes::{Buffer, Lanes};
 use crate::plan::{Form, Plan};
 
@@ -74,7 +75,7 @@ fn transposed<T: Lanes>(samples: &[T], inputs: usize, batch: usize) -> Buffer<T>
 
 impl<T: Lanes> Columns<T> {
     /// Lays samples side by side and follows their variances.
-    pub fn new(plan: &Plan, samples: &[T], work: &mut Work<T>) -> Self
+    pub fn new(plan: &Plan, samples: Squared<T>, work: &mut Work<T>) -> Self
     where
         T: Compiled,
     {
@@ -87,7 +88,7 @@ impl<T: Lanes> Columns<T> {
             total += positions;
         }
         let x = match plan.reads_input {
-            true => transposed(samples, inputs, batch),
+            true => transposed(samples.x, inputs, batch),
             false => Buffer::zeros(0),
         };
         let mut columns = Columns {
@@ -99,7 +100,7 @@ impl<T: Lanes> Columns<T> {
         for (s, stage) in plan.stages.iter().enumerate() {
             for step in &stage.steps {
                 if step.form_in == Form::Gap {
-                    let made = columns.source(plan, &stage.steps, step, samples, work);
+                    let made = columns.source(plan, &stage.steps, step, samples.squares, work);
                     columns.set(step.variance.side, &made);
                     T::chain(Chain {
                         step,

@@ -25,7 +25,7 @@ impl<T: Lanes> Columns<T> {
         plan: &Plan,
         steps: &[Step],
         step: &Step,
-        samples: &[T],
+        squares: &[T],
         work: &Work<T>,
     ) -> Vec<T> {
         let (batch, positions) = (self.batch, step.grid[0] * step.grid[1]);
@@ -39,11 +39,9 @@ impl<T: Lanes> Columns<T> {
                 }
             }
             Source::Gram { weights, factor } => {
-                let inputs = plan.input.iter().product::<usize>();
-                let last = samples.len() / inputs - 1;
+                let last = squares.len() - 1;
                 for (column, out) in out.iter_mut().enumerate() {
-                    let sample = &samples[column.min(last) * inputs..][..inputs];
-                    *out = T::of(weights.variance * factor) * square(sample);
+                    *out = T::of(weights.variance * factor) * squares[column.min(last)];
                 }
             }
             Source::Stored { stage, block } => {
@@ -101,16 +99,4 @@ impl<T: Lanes> Columns<T> {
             }
         }
     }
-}
-
-/// Σ x², in eight sums.
-fn square<T: Lanes>(x: &[T]) -> T {
-    let mut sums = [T::of(0.0); 8];
-    for x in x.chunks(8) {
-        for (sum, x) in sums.iter_mut().zip(x) {
-            *sum += *x * *x;
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }

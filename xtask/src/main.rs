@@ -1,4 +1,5 @@
-//! Repository tasks. `cargo xtask test` checks everything, as the continuous integration does.
+//! Repository tasks. `cargo xtask test` checks everything, as the continuous integration does; `cargo xtask test-cuda`
+//! runs the tests that need a GPU.
 #![forbid(unsafe_code)]
 
 mod paths;
@@ -12,7 +13,7 @@ type Check = fn(&Path) -> Result<(), String>;
 
 const STEPS: [(&str, Check); 6] = [
     ("format", |root| {
-        cargo(root, &["fmt", "--all", "--check"], "")
+        cargo(root, &["fmt", "--all", "--check"], None)
     }),
     ("paths", paths::check),
     ("clippy", |root| {
@@ -25,7 +26,7 @@ const STEPS: [(&str, Check); 6] = [
             "-D",
             "warnings",
         ];
-        cargo(root, &lint, "")
+        cargo(root, &lint, None)
     }),
     // Benchmarks are built but not run: they measure, they do not test.
     ("build", |root| {
@@ -38,31 +39,52 @@ const STEPS: [(&str, Check); 6] = [
                 "--no-run",
                 "--locked",
             ],
-            "",
+            None,
         )
     }),
     ("tests", |root| {
-        cargo(root, &["test", "--workspace", "--locked"], "")
+        cargo(root, &["test", "--workspace", "--locked"], None)
     }),
     ("rustdoc", |root| {
         cargo(
             root,
             &["doc", "--workspace", "--no-deps", "--locked"],
-            "-D warnings",
+            Some(("RUSTDOCFLAGS", "-D warnings")),
         )
     }),
 ];
 
+/// With the variable POLARISCOPE_CUDA the tests of derivatives also run on the first GPU.
+const CUDA: [(&str, Check); 1] = [("cuda", |root| {
+    let tests = [
+        "test",
+        "-p",
+        "polariscope-diff",
+        "--test",
+        "cuda",
+        "--test",
+        "derivatives",
+        "--locked",
+        "--",
+        "--include-ignored",
+    ];
+    cargo(root, &tests, Some(("POLARISCOPE_CUDA", "1")))
+})];
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if args != ["test"] {
-        eprintln!("usage: cargo xtask test");
-        return ExitCode::from(2);
-    }
+    let steps: &[(&str, Check)] = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => &STEPS,
+        ["test-cuda"] => &CUDA,
+        _ => {
+            eprintln!("usage: cargo xtask test | test-cuda");
+            return ExitCode::from(2);
+        }
+    };
     // The manifest of this crate lies one folder below the root.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut times = Vec::new();
-    for (name, check) in STEPS {
+    for &(name, check) in steps {
         println!("── {name}");
         let started = Instant::now();
         let outcome = check(&root);
@@ -77,12 +99,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs cargo and waits; its output goes straight to the terminal.
-fn cargo(root: &Path, args: &[&str], rustdoc_flags: &str) -> Result<(), String> {
+fn cargo(root: &Path, args: &[&str], variable: Option<(&str, &str)>) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(args).current_dir(root);
-    if !rustdoc_flags.is_empty() {
-        command.env("RUSTDOCFLAGS", rustdoc_flags);
+    if let Some((name, value)) = variable {
+        command.env(name, value);
     }
     let shown = format!("cargo {}", args.join(" "));
     match command.status() {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use polariscope_diff::Device;
+use polariscope_diff::cuda::Gpu;
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
@@ -116,11 +118,14 @@ pub struct Common {
 
 impl Common {
     /// Checks the device and starts the threads.
-    pub fn prepare(&self) -> Result<(), CliError> {
-        if let Device::Cuda(_) = self.device {
-            return Err(CliError::Usage(
-                "this build has no CUDA device yet; use --device cpu".into(),
-            ));
+    pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
+        if let Device::Cuda(ordinal) = self.device {
+            if !matches!(verb, Verb::Eval(_)) {
+                return Err(CliError::Usage(
+                    "only eval runs on a GPU yet; use --device cpu".into(),
+                ));
+            }
+            Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
         }
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new()
@@ -149,24 +154,6 @@ impl Common {
         table.insert("dtype".into(), self.dtype.name().into());
         table.insert("device".into(), self.device.to_string().into());
         table
-    }
-}
-
-/// Where to compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// The processor.
-    Cpu,
-    /// A graphics processor, by number.
-    Cuda(usize),
-}
-
-impl std::fmt::Display for Device {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Device::Cpu => f.write_str("cpu"),
-            Device::Cuda(n) => write!(f, "cuda:{n}"),
-        }
     }
 }
 

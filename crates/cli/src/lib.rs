@@ -49,7 +49,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), CliError> {
-    cli.common.prepare()?;
+    cli.common.prepare(&cli.verb)?;
     match &cli.verb {
         Verb::List(args) => verbs::list::run(args, &cli.common),
         Verb::Show(args) => verbs::show::run(args, &cli.common),

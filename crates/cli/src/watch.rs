@@ -103,13 +103,24 @@ impl<'a> Watch<'a> {
     /// Writes a checkpoint.
     pub fn save(&mut self, state: &[u8]) -> Control {
         let started = Instant::now();
-        if let Err(e) = self.directory.checkpoint(STATE, state) {
-            self.failure = Some(e);
-            return Control::Stop;
-        }
+        let control = self.keep(STATE, state);
         let pause = PAUSE.max(started.elapsed() * SHARE);
         self.save_at = Instant::now() + pause;
-        Control::Continue
+        control
+    }
+
+    /// Writes something beside the state.
+    pub fn keep(&mut self, name: &str, content: &[u8]) -> Control {
+        match self.directory.checkpoint(name, content) {
+            Ok(()) => Control::Continue,
+            Err(e) => self.stop(e),
+        }
+    }
+
+    /// Stops the run for an error.
+    pub fn stop(&mut self, error: CliError) -> Control {
+        self.failure = Some(error);
+        Control::Stop
     }
 }
 

@@ -154,8 +154,86 @@ fn a_killed_run_ends_as_if_it_had_not_been() {
         "32",
         "--optimiser",
         "adam",
+        "--ntk",
+        "8",
     ];
-    survives_a_kill(&directory("train-kill"), &args);
+    let dir = directory("train-kill");
+    survives_a_kill(&dir, &args);
+    assert!(read(&dir, "whole/ntk.csv") == read(&dir, "killed/ntk.csv"));
+}
+
+/// What `train` says of the tangent kernel, from the kernels that `kernel` gives at both ends.
+#[test]
+fn the_tangent_kernel_is_followed() {
+    let dir = directory("train-ntk");
+    let (n, inputs) = (12, 3);
+    // Data sets are f32: numbers that it holds exactly.
+    let round = |x: f64| (64.0 * x).round() / 64.0;
+    let x: Vec<f64> = (0..n * inputs)
+        .map(|i| round((1.7 * i as f64).sin()))
+        .collect();
+    let y: Vec<f64> = (0..n).map(|i| (i % 3 % 2) as f64).collect();
+    npy::write(&dir.join("x.npy"), &[n, inputs], &x).unwrap();
+    npy::write(&dir.join("y.npy"), &[n], &y).unwrap();
+    let args = [
+        "train",
+        "mlp-1x8",
+        "--data",
+        "npy:x.npy,y.npy",
+        "--dtype",
+        "f64",
+    ];
+    let more = ["--epochs", "5", "--ntk", "12", "--out", "run"];
+    succeed(&dir, &[&args[..], &more].concat());
+    let mut ends = Vec::new();
+    for which in [["--finite", "0"], ["--weights", "run/weights.safetensors"]] {
+        let kernel = [
+            "kernel",
+            "mlp-1x8",
+            "--input",
+            "3",
+            "--outputs",
+            "1",
+            "--dtype",
+            "f64",
+        ];
+        let rest = ["--x1", "x.npy", "--out", which[1].get(..1).unwrap()];
+        succeed(&dir, &[&kernel[..], &which, &rest].concat());
+        let file = dir.join(which[1].get(..1).unwrap()).join("ntk.npy");
+        ends.push(npy::read(&file).unwrap().numbers.to_f64());
+    }
+    let norm = |a: &[f64]| a.iter().map(|a| a * a).sum::<f64>().sqrt();
+    let moved: Vec<f64> = ends[1].iter().zip(&ends[0]).map(|(b, a)| b - a).collect();
+    let mean = y.iter().sum::<f64>() / n as f64;
+    let labels: Vec<f64> = (0..n * n)
+        .map(|k| (y[k / n] - mean) * (y[k % n] - mean))
+        .collect();
+    let aligned = |kernel: &[f64]| {
+        let sum: f64 = kernel.iter().zip(&labels).map(|(a, b)| a * b).sum();
+        sum / (norm(kernel) * norm(&labels))
+    };
+    let text = String::from_utf8(read(&dir, "run/ntk.csv")).unwrap();
+    let rows: Vec<Vec<f64>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').map(|v| v.parse().unwrap()).collect())
+        .collect();
+    let trace = |kernel: &[f64]| (0..n).map(|i| kernel[i * (n + 1)]).sum::<f64>() / n as f64;
+    assert_eq!(rows.len(), 6);
+    for (row, kernel, change) in [
+        (&rows[0], &ends[0], 0.0),
+        (&rows[5], &ends[1], norm(&moved) / norm(&ends[0])),
+    ] {
+        let wanted = [change, aligned(kernel), trace(kernel)];
+        for (found, wanted) in row[1..].iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-12, "{row:?}: {wanted}");
+        }
+    }
+    let line = refused(
+        &dir,
+        &[&args[..], &["--optimiser", "flow", "--ntk", "3"]].concat(),
+    );
+    assert!(line.contains("--ntk follows sgd and adam"), "{line}");
 }
 
 /// A linear network with f₀ = f(w₀) under sse: F(t) does not depend on α, so neither does the table but for the

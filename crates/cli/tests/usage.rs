@@ -70,11 +70,11 @@ fn bad_usage_is_one_line_that_helps() {
         ),
         (
             &["show", "lenet", "--device", "cuda"],
-            &["no CUDA device yet"],
+            &["only eval", "--device cpu"],
         ),
         (
-            &["show", "lenet", "--device", "cuda:1"],
-            &["no CUDA device yet"],
+            &["eval", "lenet", "--x", "x.npy", "--device", "cuda:999"],
+            &["--device", "there is no"],
         ),
         (
             &["show", "lenet", "--input", "3x32"],

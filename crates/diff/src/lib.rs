@@ -1,10 +1,12 @@
 //! Tensor programs closed under differentiation, and the devices that run them.
 //!
 //! A [`Trace`] holds expressions; [`vjp`] and [`jvp`] add their derivatives as expressions of the
-//! same kind, to any order; a [`Program`] is the plan for some outputs; a [`Session`] runs it on a [`Device`].
+//! same kind, to any order; a [`Program`] is the plan for some outputs; a [`Session`] runs it on the processor, and what is
+//! [`Loaded`] on any [`Device`].
 #![deny(unsafe_code)]
 
 pub mod cpu;
+pub mod cuda;
 mod device;
 mod function;
 mod jvp;
@@ -14,7 +16,7 @@ mod trace;
 mod vjp;
 
 pub use cpu::Number;
-pub use device::{Device, Session};
+pub use device::{Device, Loaded, Session};
 pub use function::{Bits, Function};
 pub use jvp::jvp;
 pub use program::Program;

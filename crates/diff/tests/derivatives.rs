@@ -5,7 +5,8 @@
 //! derivatives too. Order 1 is compared with differences of s, order k+1 with differences of order
 //! k, each by both modes: reverse, and forward over reverse.
 
-use polariscope_diff::{Conv, Function, Id, Program, Trace, Window, jvp, vjp};
+use polariscope_diff::cuda::{Gpu, Workspace};
+use polariscope_diff::{Conv, Function, Id, Number, Program, Trace, Window, jvp, vjp};
 
 /// A small deterministic generator of numbers in (−1, 1).
 struct Numbers(u64);
@@ -129,6 +130,12 @@ fn check_at(
             .collect()
     };
     let exact = evaluate(0.0);
+    if std::env::var_os("POLARISCOPE_CUDA").is_some() {
+        let leaves: Vec<Vec<f64>> = at.iter().chain(&along).cloned().collect();
+        let leaves = [leaves, vec![weights.clone()]].concat();
+        on_the_gpu::<f64>(name, &program, &leaves, &exact, 1e-11);
+        on_the_gpu::<f32>(name, &program, &leaves, &exact, 1e-5);
+    }
     // Fourth-order central difference: the error is h⁴ f⁽⁵⁾/30 plus rounding/h, both below 1e-9 here.
     let h = 2e-3;
     let (a, b, c, d) = (
@@ -160,6 +167,31 @@ fn check_at(
         assert!(
             (forward - reverse).abs() < 1e-10 * scale,
             "{name}: forward mode {forward}, reverse mode {reverse}"
+        );
+    }
+}
+
+/// The same program on a GPU, to a share of the largest number (`cargo xtask test-cuda`).
+fn on_the_gpu<T: Number>(
+    name: &str,
+    program: &Program,
+    leaves: &[Vec<f64>],
+    exact: &[f64],
+    tolerance: f64,
+) {
+    let leaves: Vec<Vec<T>> = leaves
+        .iter()
+        .map(|x| x.iter().map(|&x| T::from_f64(x)).collect())
+        .collect();
+    let leaves: Vec<&[T]> = leaves.iter().map(Vec::as_slice).collect();
+    let mut workspace = Workspace::<T>::new(Gpu::open(0).unwrap(), program).unwrap();
+    workspace.run(program, &leaves).unwrap();
+    let scale = exact.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+    for (i, exact) in exact.iter().enumerate() {
+        let found = workspace.output(i)[0].to_f64();
+        assert!(
+            (found - exact).abs() < tolerance * scale,
+            "{name}: output {i} is {found} on the GPU, {exact} here"
         );
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn equal(table: &Table, measure: &str, conditions: &[Select], toleran
             standard_error: None,
             runs: spreads.len(),
         }),
-        rule: format!("largest difference of {measure} in any run, at most {tolerance:.3}"),
+        rule: format!("largest difference of {measure} in any run, at most {tolerance}"),
         outcome: match spreads.is_empty() {
             true => Outcome::Undecided,
             false if largest <= tolerance => Outcome::Holds,

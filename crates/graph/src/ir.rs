@@ -330,6 +330,37 @@ pub struct Graph {
     pub parametrisation: Parametrisation,
 }
 
+impl Op {
+    /// What kind of layer it is, as architecture files spell it where they can name it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Input => "input",
+            Op::Dense { .. } => "dense",
+            Op::Conv { .. } => "conv",
+            Op::Local { .. } => "local",
+            Op::Bias { .. } => "bias",
+            Op::Scale { .. } => "scale",
+            Op::Dropout { .. } => "dropout",
+            Op::Activation(activation) => activation.name(),
+            Op::MaxPool(_) => "max-pool",
+            Op::AvgPool(_) => "avg-pool",
+            Op::GlobalAvgPool => "global-avg-pool",
+            Op::Flatten => "flatten",
+            Op::Add => "add",
+            Op::Concat => "concat",
+            Op::BatchNorm { .. } => "batch-norm",
+            Op::LayerNorm { .. } => "layer-norm",
+            Op::GroupNorm { .. } => "group-norm",
+            Op::RmsNorm { .. } => "rms-norm",
+            Op::ToTokens => "tokens",
+            Op::ClassToken { .. } => "class-token",
+            Op::Position { .. } => "position",
+            Op::TakeToken { .. } => "take-token",
+            Op::Attention { .. } => "attention",
+        }
+    }
+}
+
 impl Graph {
     /// Shape of one input sample.
     pub fn input(&self) -> Shape {
@@ -339,6 +370,20 @@ impl Graph {
     /// Shape of one output sample.
     pub fn output(&self) -> Shape {
         self.nodes[self.nodes.len() - 1].shape
+    }
+
+    /// Whether each node leads to the output.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.nodes.len()];
+        if let Some(last) = live.last_mut() {
+            *last = true;
+        }
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            if live[i] {
+                node.inputs.iter().for_each(|input| live[input.0] = true);
+            }
+        }
+        live
     }
 
     /// Indices of the trainable parameters in [`Graph::params`].

@@ -11,7 +11,7 @@ use crate::lanes::{Buffer, Lanes, V};
 
 /// Gaps below this share of |x|² + |x'|² are summed directly.
 const CLOSE: f64 = 1e-2;
-/// Cache lines that the samples of a block fill with one input each: registers that a product is summed in, a row.
+/// Cache lines that the samples of a block fill with one input each.
 const LINES: usize = 4;
 /// Inputs multiplied at a time: a block of them stays in the second cache.
 const DEPTH: usize = 384;
@@ -169,17 +169,17 @@ impl<T: Lanes> WithSimd for Fill<'_, T> {
         gaps.values.grow(self.rows.range.len() * gaps.stride);
         // As many sums as there are registers for: 32 of 64 bytes, 16 of 32.
         match size_of::<T::Vector<S>>() {
-            64 => self.products::<S, 6>(simd),
-            _ => self.products::<S, 4>(simd),
+            64 => self.products::<S, 6, LINES>(simd),
+            _ => self.products::<S, 4, 3>(simd),
         }
         self.differences();
     }
 }
 
 impl<T: Lanes> Fill<'_, T> {
-    /// x·x' of R rows by up to four registers of columns at a time.
+    /// x·x' of R rows by up to C registers of columns at a time.
     #[inline(always)]
-    fn products<S: Simd, const R: usize>(&mut self, simd: S) {
+    fn products<S: Simd, const R: usize, const C: usize>(&mut self, simd: S) {
         let (inputs, height) = (self.rows.inputs, self.rows.range.len());
         let lanes = size_of::<T::Vector<S>>() / size_of::<T>();
         let (width, each) = (self.columns.range.len(), Packed::<T>::BLOCK / lanes);
@@ -191,12 +191,12 @@ impl<T: Lanes> Fill<'_, T> {
                 let mut at = needed.clamp(0, width as isize) as usize / lanes;
                 while at < end {
                     // To the end of a block.
-                    let count = (each - at % each).min(LINES).min(end - at);
+                    let count = (each - at % each).min(C).min(end - at);
                     match count {
                         1 => self.product::<S, R, 1>(simd, row, at, &depth),
                         2 => self.product::<S, R, 2>(simd, row, at, &depth),
                         3 => self.product::<S, R, 3>(simd, row, at, &depth),
-                        _ => self.product::<S, R, LINES>(simd, row, at, &depth),
+                        _ => self.product::<S, R, C>(simd, row, at, &depth),
                     }
                     at += count;
                 }

@@ -13,7 +13,7 @@ use polariscope_graph::{Activation, Graph, Op};
 
 use crate::laws::{bias_variance, is_zero};
 use crate::linear::is_identity;
-use crate::paths::{bare, is_weighted, live};
+use crate::paths::{bare, is_weighted};
 use crate::refusal::unsupported;
 use crate::{Method, Refusal};
 
@@ -28,7 +28,7 @@ use crate::{Method, Refusal};
 /// assert_eq!(approximations(&lenet)[0], "max-pool taken as average pool (pool1, pool2)");
 /// ```
 pub fn approximations(graph: &Graph) -> Vec<String> {
-    let live = live(graph);
+    let live = graph.live();
     let nodes = || {
         let nodes = graph.nodes.iter().zip(&live).enumerate();
         nodes

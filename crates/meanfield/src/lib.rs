@@ -76,7 +76,7 @@ pub enum ExactProbe {
 ///
 /// Refused unless the network is linear around the probe.
 pub fn exact(graph: &Graph, probe: ExactProbe, readout: Readout) -> Result<Covariance, Refusal> {
-    let live = paths::live(graph);
+    let live = graph.live();
     let slopes = linear::slopes(graph, &live, probe)?;
     paths::check(graph, &live, readout)?;
     let layouts = layouts(graph, Method::Exact)?;
@@ -86,7 +86,7 @@ pub fn exact(graph: &Graph, probe: ExactProbe, readout: Readout) -> Result<Covar
 
 /// Whether [`exact`] answers, without the work.
 pub fn exact_applies(graph: &Graph, probe: ExactProbe, readout: Readout) -> Result<(), Refusal> {
-    let live = paths::live(graph);
+    let live = graph.live();
     linear::slopes(graph, &live, probe)?;
     paths::check(graph, &live, readout)?;
     layouts(graph, Method::Exact).map(|_| ())
@@ -94,7 +94,7 @@ pub fn exact_applies(graph: &Graph, probe: ExactProbe, readout: Readout) -> Resu
 
 /// Whether [`mean_field`] answers, without the work.
 pub fn mean_field_applies(graph: &Graph, readout: Readout) -> Result<(), Refusal> {
-    let live = paths::live(graph);
+    let live = graph.live();
     approximation::check(graph, &live)?;
     paths::check(graph, &live, readout)?;
     layouts(graph, Method::MeanField).map(|_| ())
@@ -109,7 +109,7 @@ pub fn mean_field(graph: &Graph, x: &[f64], readout: Readout) -> Result<Covarian
             wanted: graph.input().len(),
         });
     }
-    let live = paths::live(graph);
+    let live = graph.live();
     approximation::check(graph, &live)?;
     paths::check(graph, &live, readout)?;
     let layouts = layouts(graph, Method::MeanField)?;

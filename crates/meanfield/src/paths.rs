@@ -8,26 +8,11 @@
 
 use polariscope_graph::{Graph, Op};
 
-use crate::refusal::op_name;
 use crate::{Readout, Refusal};
 
 /// Whether an op multiplies by random weights that mix channels.
 pub(crate) fn is_weighted(op: &Op) -> bool {
     matches!(op, Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. })
-}
-
-/// Whether each node leads to the output.
-pub(crate) fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes.len()];
-    if let Some(last) = live.last_mut() {
-        *last = true;
-    }
-    for (i, node) in graph.nodes.iter().enumerate().rev() {
-        if live[i] {
-            node.inputs.iter().for_each(|input| live[input.0] = true);
-        }
-    }
-    live
 }
 
 /// Whether the input reaches each node with no weight between.
@@ -86,7 +71,7 @@ pub(crate) fn check(graph: &Graph, live: &[bool], readout: Readout) -> Result<()
                 let meeting = own.last_common(above);
                 if let Some(common) = meeting.filter(|_| mixes && live[i]) {
                     return Err(Refusal::Correlated {
-                        join: op_name(&node.op),
+                        join: node.op.name(),
                         layer: node.layer.clone(),
                         source_layer: graph.nodes[common].layer.clone(),
                     });

@@ -201,35 +201,6 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Kind of a layer in words.
-pub(crate) fn op_name(op: &Op) -> &'static str {
-    match op {
-        Op::Input => "input",
-        Op::Dense { .. } => "dense",
-        Op::Conv { .. } => "conv",
-        Op::Local { .. } => "local",
-        Op::Bias { .. } => "bias",
-        Op::Scale { .. } => "scale",
-        Op::Dropout { .. } => "dropout",
-        Op::Activation(activation) => activation.name(),
-        Op::MaxPool(_) => "max-pool",
-        Op::AvgPool(_) => "avg-pool",
-        Op::GlobalAvgPool => "global-avg-pool",
-        Op::Flatten => "flatten",
-        Op::Add => "add",
-        Op::Concat => "concat",
-        Op::BatchNorm { .. } => "batch-norm",
-        Op::LayerNorm { .. } => "layer-norm",
-        Op::GroupNorm { .. } => "group-norm",
-        Op::RmsNorm { .. } => "rms-norm",
-        Op::ToTokens => "tokens",
-        Op::ClassToken { .. } => "class-token",
-        Op::Position { .. } => "position",
-        Op::TakeToken { .. } => "take-token",
-        Op::Attention { .. } => "attention",
-    }
-}
-
 /// The refusal of an op that a method has no rule for.
 pub(crate) fn unsupported(method: Method, node: &Node) -> Refusal {
     let instead = match (method, &node.op) {
@@ -240,7 +211,7 @@ pub(crate) fn unsupported(method: Method, node: &Node) -> Refusal {
     };
     Refusal::Op {
         method,
-        op: op_name(&node.op),
+        op: node.op.name(),
         layer: node.layer.clone(),
         instead,
     }

@@ -1,9 +1,10 @@
 //! What can be wrong with a question to a network.
 
+use polariscope_diff::cuda::CudaError;
 use polariscope_graph::Shape;
 use thiserror::Error;
 
-/// A question that does not fit the network.
+/// A question that does not fit the network, or that its device cannot answer.
 #[derive(Debug, Error)]
 pub enum NetworkError {
     /// The input is not a whole number of samples.
@@ -52,4 +53,7 @@ pub enum NetworkError {
         /// Given.
         h: f64,
     },
+    /// A device that is not there, or that failed.
+    #[error(transparent)]
+    Device(#[from] CudaError),
 }

@@ -6,13 +6,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use polariscope_diff::{Device, Id, Number, Program, Session, jvp, vjp};
+use polariscope_diff::{Device, Id, Loaded, Number, Program, jvp, vjp};
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
 use crate::cost::samples_a_task;
 use crate::lower::{Lowered, Mode, lower};
 use crate::{NetworkError, Weights};
+
+/// Samples that a GPU takes at a time: enough to fill it.
+const SAMPLES_ON_A_GPU: usize = 1024;
 
 /// The scalar of a sample that is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,25 +48,32 @@ enum Query {
 struct Plan<T> {
     program: Arc<Program>,
     device: Device,
-    idle: Mutex<Vec<Session<T>>>,
+    idle: Mutex<Vec<Loaded<T>>>,
 }
 
 impl<T: Number> Plan<T> {
     /// Runs once in a session of the pool; `read` sees its outputs.
-    fn run<R>(&self, leaves: &[&[T]], read: impl FnOnce(&Session<T>) -> R) -> R {
+    fn run<R>(
+        &self,
+        leaves: &[&[T]],
+        read: impl FnOnce(&Loaded<T>) -> R,
+    ) -> Result<R, NetworkError> {
         let idle = self
             .idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        let mut session = idle.unwrap_or_else(|| Session::new(self.program.clone(), self.device));
-        session.run(leaves);
+        let mut session = match idle {
+            Some(session) => session,
+            None => Loaded::new(self.program.clone(), self.device)?,
+        };
+        session.run(leaves)?;
         let result = read(&session);
         self.idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(session);
-        result
+        Ok(result)
     }
 }
 
@@ -233,6 +243,14 @@ impl<T: Number> Network<T> {
         x.par_chunks(self.graph.input().len()).map(row).collect()
     }
 
+    /// Samples a task.
+    fn task(&self) -> usize {
+        match self.device {
+            Device::Cpu => samples_a_task(&self.graph),
+            Device::Cuda(_) => SAMPLES_ON_A_GPU,
+        }
+    }
+
     fn check_scalar(&self, scalar: Scalar) -> Result<(), NetworkError> {
         let outputs = self.graph.output().len();
         match scalar {
@@ -329,19 +347,19 @@ impl<T: Number> Network<T> {
             Query::InputGradient(_) | Query::InputGradientTangent(_) | Query::InputVjp => sample,
             _ => outputs,
         };
-        let task = samples_a_task(&self.graph);
+        let task = self.task();
         let mut result = vec![T::ZERO; n * row];
         let parts = result
             .par_chunks_mut(task * row)
             .zip(x.par_chunks(task * sample))
             .enumerate();
-        parts.for_each(|(i, (out, x))| {
+        parts.try_for_each(|(i, (out, x))| {
             let samples = x.len() / sample;
             let u = u.map(|u| &u[i * task * outputs..][..samples * outputs]);
             let leaves = self.leaves(weights, v, x, u);
             self.plan(query, samples)
-                .run(&leaves, |session| out.copy_from_slice(session.output(0)));
-        });
+                .run(&leaves, |session| out.copy_from_slice(session.output(0)))
+        })?;
         Ok(result)
     }
 
@@ -360,18 +378,19 @@ impl<T: Number> Network<T> {
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
         self.check_cotangent(n, u)?;
         // At most 8 parts are alive together: each is as large as the weights.
-        let task = samples_a_task(&self.graph).max(n.div_ceil(8));
-        let parts: Vec<Vec<Vec<T>>> = x
+        let task = self.task().max(n.div_ceil(8));
+        let parts = x
             .par_chunks(task * sample)
             .zip(u.par_chunks(task * outputs))
             .map(|(x, u)| {
                 let leaves = self.leaves(weights, v, x, Some(u));
                 let count = self.graph.trainable().count();
                 self.plan(query, x.len() / sample).run(&leaves, |session| {
-                    (0..count).map(|i| session.output(i).to_vec()).collect()
+                    let values = (0..count).map(|i| session.output(i).to_vec());
+                    values.collect::<Vec<_>>()
                 })
             })
-            .collect();
+            .collect::<Result<Vec<_>, _>>()?;
         let mut total = Weights::zeros(&self.graph);
         for part in parts {
             for (i, values) in self.graph.trainable().zip(part) {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::{Device, Id, Number, Program, Session, jvp, vjp};
+use polariscope_diff::{Id, Number, Program, Session, jvp, vjp};
 use polariscope_graph::Graph;
 use polariscope_network::{Lowered, Mode, Weights, lower, samples_a_task};
 use rayon::prelude::*;
@@ -101,7 +101,7 @@ impl<T: Number> LossHessian<T> {
                     Some(open) if open.0 == n => open,
                     other => {
                         let plan = &self.plans[usize::from(n != self.chunk)];
-                        other.insert((n, Session::new(plan.clone(), Device::Cpu)))
+                        other.insert((n, Session::new(plan.clone())))
                     }
                 };
                 let tangent = trainable.iter().map(|&i| v.values[i].as_slice());

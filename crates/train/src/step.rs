@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::{Device, Id, Number, Program, Session, vjp};
+use polariscope_diff::{Id, Number, Program, Session, vjp};
 use polariscope_graph::{Graph, Node, Op, Role};
 use polariscope_network::{Lowered, Mode, Weights, lower, multiplications, samples_a_task};
 use rayon::prelude::*;
@@ -102,7 +102,7 @@ impl<T: Number> BatchGradient<T> {
             let chunks: Vec<Chunk> = starts[range].iter().map(|&first| chunk(first)).collect();
             let session = |(i, plan): (usize, &Compiled)| {
                 let used = chunks.iter().any(|c| c.plan == i);
-                used.then(|| Session::new(plan.program.clone(), Device::Cpu))
+                used.then(|| Session::new(plan.program.clone()))
             };
             self.lanes.push(Lane {
                 sessions: self.plans.iter().enumerate().map(session).collect(),

@@ -18,13 +18,14 @@ mod reduce;
 pub(crate) mod simd;
 mod winograd;
 
+use crate::cuda::Stored;
 use crate::program::{Argument, Kernel, Program, Step, Value};
 use crate::trace::Op;
 use functions::Elementary;
 use gemm::{ColumnMajor, Into, Packing, RowMajor, Strided, gemm};
 
-/// A number type that the CPU device computes with.
-pub trait Number: Elementary + simd::HasKernels {
+/// A number type that the devices compute with.
+pub trait Number: Elementary + simd::HasKernels + Stored {
     /// This thread's scratch for packed operands.
     fn with_packing<R>(f: impl FnOnce(&mut Packing<Self>) -> R) -> R;
 

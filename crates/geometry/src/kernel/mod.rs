@@ -24,7 +24,7 @@ pub use refusal::KernelRefusal;
 
 use std::sync::Arc;
 
-use polariscope_diff::{Device, Id, Program, Session, jvp, vjp};
+use polariscope_diff::{Id, Program, Session, jvp, vjp};
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
@@ -105,7 +105,7 @@ fn at_point(
     let bytes = 8 * program.buffers.iter().sum::<usize>();
     let together = (MEMORY / bytes.max(1)).clamp(1, rayon::current_num_threads());
     let program = Arc::new(program);
-    let session = |_| Session::<f64>::new(Arc::clone(&program), Device::Cpu);
+    let session = |_| Session::<f64>::new(Arc::clone(&program));
     let mut sessions: Vec<Session<f64>> = (0..together).map(session).collect();
     let dim = x.len();
     for (wave, rows) in sum.chunks_mut(together * ROWS * dim).enumerate() {

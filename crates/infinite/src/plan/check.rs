@@ -6,7 +6,6 @@
 
 use polariscope_graph::{Activation, Graph, Node, Op, Shape};
 
-use super::words::op_name;
 use crate::InfiniteError;
 
 /// Refuses graphs without a kernel.
@@ -15,7 +14,7 @@ pub(super) fn check(graph: &Graph) -> Result<(), InfiniteError> {
         let problem = format!("is {}", graph.output());
         return Err(InfiniteError::Output { problem });
     }
-    let live = live(graph);
+    let live = graph.live();
     let mut read: Vec<Carried> = Vec::with_capacity(graph.nodes.len());
     for (i, node) in graph.nodes.iter().enumerate() {
         let mut own = Carried {
@@ -59,20 +58,6 @@ struct Carried {
     uncentred: bool,
 }
 
-/// Whether each node leads to the output.
-pub(super) fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes.len()];
-    if let Some(last) = live.last_mut() {
-        *last = true;
-    }
-    for (i, node) in graph.nodes.iter().enumerate().rev() {
-        if live[i] {
-            node.inputs.iter().for_each(|input| live[input.0] = true);
-        }
-    }
-    live
-}
-
 fn is_weighted(op: &Op) -> bool {
     matches!(
         op,
@@ -110,7 +95,7 @@ pub(super) fn is_identity(activation: Activation) -> bool {
 fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
     let unsupported = |reason, instead| {
         Err(InfiniteError::Unsupported {
-            op: op_name(&node.op),
+            op: node.op.name(),
             layer: node.layer.clone(),
             reason,
             instead,
@@ -118,7 +103,7 @@ fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
     };
     let not_gaussian = |reads| {
         Err(InfiniteError::NotGaussian {
-            op: op_name(&node.op),
+            op: node.op.name(),
             layer: node.layer.clone(),
             reads,
         })

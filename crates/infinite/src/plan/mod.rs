@@ -12,7 +12,6 @@ mod laws;
 mod parts;
 mod stages;
 mod step;
-mod words;
 
 pub(crate) use step::{Form, Layer, Link, Over, Read, Shared, Source, Step, View, Weights};
 

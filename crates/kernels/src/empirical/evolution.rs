@@ -2,7 +2,7 @@
 //! ⟨Θ̂_t, YYᵀ⟩ / (‖Θ̂_t‖ ‖YYᵀ‖) with centred targets Y.
 
 use polariscope_graph::Graph;
-use polariscope_network::Network;
+use polariscope_network::{Network, Weights};
 use polariscope_train::{Config, Labels, Samples, State, TrainError, Trainer};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,62 @@ pub struct Snapshot {
     pub mean_diagonal: f64,
 }
 
+/// Looks at the kernel of one network on the first training samples, as its weights move.
+pub struct Follower<T> {
+    network: Network<T>,
+    x: Vec<T>,
+    /// YYᵀ.
+    targets: Vec<f64>,
+    /// Θ̂_0.
+    start: Vec<f64>,
+    samples: usize,
+}
+
+impl<T: Float> Follower<T> {
+    /// From initial weights on, on the first `points` samples.
+    pub fn new(
+        graph: &Graph,
+        weights: &Weights<T>,
+        samples: Samples<'_>,
+        points: usize,
+    ) -> Result<Self, EmpiricalError> {
+        let n = points.clamp(1, samples.len());
+        let x = samples.x[..n * graph.input().len()].iter();
+        let mut follower = Follower {
+            network: Network::new(graph.clone()),
+            x: x.map(|&x| T::from_f64(f64::from(x))).collect(),
+            targets: outer(samples.y, n)?,
+            start: Vec::new(),
+            samples: n,
+        };
+        follower.start = follower.kernel(weights)?;
+        Ok(follower)
+    }
+
+    /// Samples it looks at.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// The kernel of weights that some steps have led to.
+    pub fn look(&self, weights: &Weights<T>, step: u64) -> Result<Snapshot, EmpiricalError> {
+        let kernel = self.kernel(weights)?;
+        let n = self.samples;
+        let pairs = kernel.iter().zip(&self.start);
+        let change: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
+        Ok(Snapshot {
+            step,
+            change: norm(&change) / norm(&self.start),
+            alignment: inner(&kernel, &self.targets) / (norm(&kernel) * norm(&self.targets)),
+            mean_diagonal: (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n as f64,
+        })
+    }
+
+    fn kernel(&self, weights: &Weights<T>) -> Result<Vec<f64>, EmpiricalError> {
+        among(&self.network, weights, &self.x, Outputs::Mean, MEMORY)
+    }
+}
+
 /// Trains network `index` of a configuration and looks at its kernel on the first `points` training samples, before the
 /// first step and after each of the `steps` (those within the run, in order).
 pub fn evolution<T: Float>(
@@ -31,45 +87,20 @@ pub fn evolution<T: Float>(
     points: usize,
     steps: &[u64],
 ) -> Result<Vec<Snapshot>, EmpiricalError> {
-    let network = Network::<T>::new(graph.clone());
     let state = State::<T>::new(graph, config, index);
+    let follower = Follower::new(graph, &state.weights, samples, points)?;
     let mut trainer = Trainer::new(graph, config, samples, None, state)?;
-    let n = points.clamp(1, samples.len());
-    let x: Vec<T> = samples.x[..n * graph.input().len()]
-        .iter()
-        .map(|&x| T::from_f64(f64::from(x)))
-        .collect();
-    let targets = outer(samples.y, n)?;
     let mut wanted: Vec<u64> = steps.to_vec();
     wanted.push(0);
     wanted.retain(|&step| step <= trainer.total_steps());
     wanted.sort_unstable();
     wanted.dedup();
-    let mut first: Option<Vec<f64>> = None;
     let mut found = Vec::with_capacity(wanted.len());
     for step in wanted {
         while trainer.state().step < step {
             trainer.step()?;
         }
-        let kernel = among(
-            &network,
-            &trainer.state().weights,
-            &x,
-            Outputs::Mean,
-            MEMORY,
-        )?;
-        let start = first.get_or_insert_with(|| kernel.clone());
-        let change: Vec<f64> = kernel
-            .iter()
-            .zip(start.iter())
-            .map(|(a, b)| a - b)
-            .collect();
-        found.push(Snapshot {
-            step,
-            change: norm(&change) / norm(start),
-            alignment: inner(&kernel, &targets) / (norm(&kernel) * norm(&targets)),
-            mean_diagonal: (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n as f64,
-        });
+        found.push(follower.look(&trainer.state().weights, step)?);
     }
     Ok(found)
 }

@@ -5,7 +5,7 @@
 //! they are needed again, and the block size follows from a bound on the memory.
 //!
 //! - [`among`], [`between`]: the kernel.
-//! - [`evolution`]: how training moves it.
+//! - [`evolution`], [`Follower`]: how training moves it.
 //! - [`convergence`]: ‖Θ̂ − Θ‖/‖Θ‖ against the width, which falls as n^{−½} (Eq. 8).
 
 mod convergence;
@@ -18,7 +18,7 @@ use polariscope_train::TrainError;
 use thiserror::Error;
 
 pub use convergence::{Convergence, convergence};
-pub use evolution::{Snapshot, evolution};
+pub use evolution::{Follower, Snapshot, evolution};
 
 /// A number type that matrices can be multiplied in.
 pub trait Float: Number + faer::traits::RealField {}

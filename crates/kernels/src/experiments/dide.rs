@@ -10,7 +10,7 @@ use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted, exponent,
 };
 
-use super::infinite::{operations, ridgeless};
+use super::infinite::{operations, regression};
 use super::{ExperimentError, Finite, Precision, Problem, System, Training, accuracy, mean_square};
 
 /// The experiment.
@@ -134,7 +134,7 @@ impl<T: Precision> Experiment for Dide<T> {
         let sizes = (self.depth, self.width);
         let graph = system.graph(problem.shape(), problem.classes(), sizes)?;
         let outputs = match width {
-            Width::Infinite => ridgeless::<T>(&graph, &train, &test.x)?,
+            Width::Infinite => regression::<T>(&graph, &train, &test.x)?,
             Width::Finite => self.finite(cell.run).learn::<T>(&graph, &train, &test.x)?,
         };
         Ok(vec![

@@ -23,7 +23,7 @@ mod system;
 pub use dide::{Dide, Flips};
 pub use error::ExperimentError;
 pub use finite::{Finite, Training};
-pub use infinite::ridgeless;
+pub use infinite::{RIDGE, regression};
 pub use problem::{Part, Problem};
 pub use rotations::Rotations;
 pub use spectra::{Spectra, SpectraSizes};

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use polariscope_experiment::{Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted};
 use polariscope_random::Stream;
 
-use super::infinite::{operations, ridgeless};
+use super::infinite::{operations, regression};
 use super::{ExperimentError, Finite, Precision, Problem, System, Training, accuracy, mean_square};
 use crate::symmetry::{Element, Group};
 
@@ -235,7 +235,7 @@ impl<T: Precision> Experiment for Rotations<T> {
         let sizes = (self.depth, self.width);
         let graph = system.graph(problem.shape(), problem.classes(), sizes)?;
         let outputs = match training {
-            Training::Ntk => ridgeless::<T>(&graph, &train, &test.x)?,
+            Training::Ntk => regression::<T>(&graph, &train, &test.x)?,
             Training::Nn | Training::NnPlus | Training::NnPlusPlus => self
                 .finite(training, cell.run)
                 .learn::<T>(&graph, &train, &test.x)?,

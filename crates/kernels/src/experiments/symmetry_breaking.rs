@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use polariscope_experiment::{Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted};
 use polariscope_random::Stream;
 
-use super::infinite::ridgeless;
+use super::infinite::regression;
 use super::{
     ExperimentError, Finite, Part, Precision, Problem, System, Training, accuracy, mean_square,
 };
@@ -172,7 +172,7 @@ impl<T: Precision> Experiment for SymmetryBreaking<T> {
         if !self.kept.infinite.contains_key(&run) {
             let (shape, classes) = (self.problem.shape(), self.problem.classes());
             let graph = System::Vec.graph(shape, classes, (self.depth, n))?;
-            let found = ridgeless::<T>(&graph, &train, &test.x)?;
+            let found = regression::<T>(&graph, &train, &test.x)?;
             self.kept.infinite.insert(run, found);
         }
         if !self.kept.gap.contains_key(&(run, n)) {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::{Device, Number, Program, Session};
+use polariscope_diff::{Number, Program, Session};
 use polariscope_graph::{Graph, Node, NodeId, Op, Shape};
 
 use crate::Weights;
@@ -70,7 +70,7 @@ impl<T: Number> Sessions<T> {
     /// The output of a program.
     pub fn run(&mut self, program: ProgramId, leaves: &[&[T]]) -> &[T] {
         let (program, session) = &mut self.0[program.0];
-        let new = || Session::new(program.clone(), Device::Cpu);
+        let new = || Session::new(program.clone());
         let session = session.get_or_insert_with(new);
         session.run(leaves);
         session.output(0)

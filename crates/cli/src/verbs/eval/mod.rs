@@ -104,7 +104,7 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
         }
     };
 
-    let network = Network::new(graph);
+    let network = Network::on(graph, common.device);
     let answers = Answers::compute(&network, &weights, &inputs, &question, common)?;
     let outputs = network.graph().output().len();
     directory.write(

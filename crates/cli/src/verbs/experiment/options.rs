@@ -77,7 +77,7 @@ impl Sizes {
         let (runs, train, test, depth, widths, steps, networks): (_, _, _, _, &[usize], _, _) =
             match (args.name, args.scale) {
                 (Name::Rotations, Scale::Small) => (3, 400, 400, 2, &[32], 400, 1),
-                (Name::SymmetryBreaking, Scale::Small) => (3, 256, 256, 2, &[4, 16, 64], 300, 3),
+                (Name::SymmetryBreaking, Scale::Small) => (3, 256, 500, 2, &[8, 16, 32], 300, 3),
                 (Name::Dide, Scale::Small) => (3, 1024, 1000, 2, &[32], 600, 1),
                 (Name::Spectra, Scale::Small) => (4, 400, 1, 1, &[1], 1, 1),
                 (Name::Rotations, Scale::Paper) => (3, 50_000, 10_000, 5, &[512], 20_000, 1),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use polariscope_diff::Number;
+use polariscope_kernels::empirical::{Float, Snapshot};
 use polariscope_report::{Axis, pretty};
 use polariscope_train::{Config, Outcome, Row, State, Trainer, csv};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Job;
 use super::report::{Curves, Point};
 use super::scores::Scores;
+use super::tangent::{Following, Tangent};
 use crate::error::CliError;
 use crate::output::{self, counted};
 use crate::progress::duration;
@@ -25,6 +26,9 @@ pub struct Trained {
     seconds_an_epoch: f64,
     #[serde(flatten)]
     scores: Scores,
+    /// What became of the tangent kernel, where it was followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ntk: Vec<Snapshot>,
 }
 
 impl Shown for Trained {
@@ -39,7 +43,7 @@ impl Shown for Trained {
 }
 
 /// Trains to the end and writes everything.
-pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> {
+pub(super) fn run<T: Float>(job: Job, config: &Config, ntk: Option<usize>) -> Result<(), CliError> {
     let Job {
         problem,
         mut directory,
@@ -53,6 +57,10 @@ pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> 
         None => State::new(graph, config, 0),
     };
     let first = state.step;
+    let mut tangent = match ntk {
+        Some(points) => Some(Tangent::new(problem, config, points, &directory, first)?),
+        None => None,
+    };
     let total = config.total_steps(samples.len());
     let mut trainer = Trainer::new(graph, config, samples, problem.test(), state)?;
     let work = Work {
@@ -68,7 +76,10 @@ pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> 
     };
     let started = Instant::now();
     let mut watch = Watch::new(&mut directory, work, common);
-    let outcome = trainer.run(&mut watch)?;
+    let outcome = trainer.run(&mut Following {
+        watch: &mut watch,
+        tangent: tangent.as_mut(),
+    })?;
     watch.finish()?;
     if outcome == Outcome::Stopped {
         return Err(CliError::Failed("training stopped before its end".into()));
@@ -84,6 +95,7 @@ pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> 
         steps: state.step,
         seconds_an_epoch: started.elapsed().as_secs_f64() / here,
         scores: Scores::new(problem, last),
+        ntk: tangent.as_ref().map_or(Vec::new(), |t| t.seen.clone()),
     };
     directory.write("history.csv", csv(&state.history).as_bytes())?;
     directory.write("weights.safetensors", &state.weights.to_bytes(graph))?;
@@ -102,7 +114,12 @@ pub(super) fn run<T: Number>(job: Job, config: &Config) -> Result<(), CliError> 
                   test numbers are of the weights at the end of the epoch. One run.",
         points,
     };
-    directory.write_page(&curves.page(problem, answer, request))?;
+    let mut page = curves.page(problem, answer, request);
+    if let Some(tangent) = &tangent {
+        directory.write("ntk.csv", tangent.csv().as_bytes())?;
+        page.push(tangent.section(config.steps_an_epoch(samples.len())));
+    }
+    directory.write_page(&page)?;
     run::finish(directory, &trained, common)
 }
 

@@ -6,11 +6,12 @@ mod options;
 pub mod problem;
 mod report;
 mod scores;
+mod tangent;
 
 use clap::Args;
-use polariscope_diff::Number;
+use polariscope_kernels::empirical::Float;
 
-use crate::args::{ArchitectureArgs, Common, Dtype};
+use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
 use crate::estimate::afford;
 use crate::run::{self, Opened, Request, RunDirectory};
@@ -30,6 +31,9 @@ pub struct TrainArgs {
     /// How to train.
     #[command(flatten)]
     pub training: TrainingArgs,
+    /// Follow the tangent kernel on the first N training samples
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
+    pub ntk: Option<usize>,
 }
 
 /// Trains, or shows what an earlier run of the same command found.
@@ -40,6 +44,14 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
     configuration.insert("data".into(), problem.data.name.clone().into());
     configuration.insert("data_fingerprint".into(), problem.fingerprint().into());
     configuration.insert("training".into(), toml::Value::Table(method.table()?));
+    if let Some(points) = args.ntk {
+        if let Method::Flow { .. } = method {
+            return Err(CliError::Usage(
+                "--ntk follows sgd and adam; leave it out of --optimiser flow".into(),
+            ));
+        }
+        configuration.insert("ntk".into(), toml::Value::Integer(points as i64));
+    }
     let request = Request::new("train", &problem.graph.name, configuration, common);
     let bytes = method.memory(&problem, common.dtype.size());
     afford(bytes, "choose a smaller network or fewer samples at a time")?;
@@ -60,8 +72,8 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
         bytes,
     };
     match common.dtype {
-        Dtype::F32 => train::<f32>(job, &method),
-        Dtype::F64 => train::<f64>(job, &method),
+        Dtype::F32 => train::<f32>(job, &method, args.ntk),
+        Dtype::F64 => train::<f64>(job, &method, args.ntk),
     }
 }
 
@@ -75,9 +87,9 @@ struct Job<'a> {
     bytes: f64,
 }
 
-fn train<T: Number>(job: Job, method: &Method) -> Result<(), CliError> {
+fn train<T: Float>(job: Job, method: &Method, ntk: Option<usize>) -> Result<(), CliError> {
     match method {
-        Method::Descent(config) => descent::run::<T>(job, config),
+        Method::Descent(config) => descent::run::<T>(job, config, ntk),
         Method::Flow { config, init_seed } => flow::run::<T>(job, config, *init_seed),
     }
 }

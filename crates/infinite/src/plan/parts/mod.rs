@@ -10,8 +10,6 @@ mod weighted;
 
 use polariscope_graph::{Graph, Node, Shape};
 
-use super::check::live;
-use super::words::op_name;
 use super::{End, Link, Read, Source};
 use crate::InfiniteError;
 
@@ -96,7 +94,7 @@ fn channels(shape: Shape) -> usize {
 
 /// Breaks a graph, already checked, into parts.
 pub(super) fn parts(graph: &Graph) -> Result<Parts, InfiniteError> {
-    let live = live(graph);
+    let live = graph.live();
     let mut readers = vec![0; graph.nodes.len()];
     for (node, _) in graph.nodes.iter().zip(&live).filter(|(_, live)| **live) {
         node.inputs.iter().for_each(|i| readers[i.0] += 1);
@@ -158,7 +156,7 @@ impl Making<'_> {
         instead: &'static str,
     ) -> InfiniteError {
         InfiniteError::Unsupported {
-            op: op_name(&node.op),
+            op: node.op.name(),
             layer: node.layer.clone(),
             reason,
             instead,

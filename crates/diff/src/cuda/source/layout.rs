@@ -1,0 +1,99 @@
+//! The same numbers in another order.
+
+use super::Elements;
+
+/// Numbers in a step along each axis.
+fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i] * shape[i];
+    }
+    strides
+}
+
+/// Axis i of the result is axis `order[i]` of the argument.
+pub fn permute(order: &[usize], shape: &[usize]) -> Elements {
+    let from = strides(shape);
+    let mut inner = 1;
+    let mut terms = Vec::new();
+    for &axis in order.iter().rev() {
+        terms.push(format!("(i / {inner} % {}) * {}", shape[axis], from[axis]));
+        inner *= shape[axis];
+    }
+    let at = match terms.is_empty() {
+        true => "0".to_owned(),
+        false => terms.join(" + "),
+    };
+    Elements(format!("out[i] = a0[{at}];\n"))
+}
+
+/// Part of an axis from `start`.
+pub fn slice(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Elements {
+    let inner: usize = from[axis + 1..].iter().product();
+    let (period, run) = (from[axis] * inner, to[axis] * inner);
+    Elements(format!(
+        "out[i] = a0[i / {run} * {period} + {} + i % {run}];\n",
+        start * inner
+    ))
+}
+
+/// Zeros with the argument from `start`.
+pub fn embed(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Elements {
+    let inner: usize = from[axis + 1..].iter().product();
+    let (run, period) = (from[axis] * inner, to[axis] * inner);
+    Elements(format!(
+        "const long long at = i % {period} - {};\n\
+         out[i] = at >= 0 && at < {run} ? a0[i / {period} * {run} + at] : (T)0;\n",
+        start * inner
+    ))
+}
+
+/// Arguments one after the other along an axis.
+pub fn concat(axis: usize, lengths: &[usize], to: &[usize]) -> Elements {
+    let inner: usize = to[axis + 1..].iter().product();
+    let period = to[axis] * inner;
+    let mut text = format!("const long long outer = i / {period}, at = i % {period};\n");
+    let mut start = 0;
+    for (a, length) in lengths.iter().enumerate() {
+        let run = length * inner;
+        text += &format!(
+            "if (at >= {start} && at < {}) out[i] = a{a}[outer * {run} + at - {start}];\n",
+            start + run
+        );
+        start += run;
+    }
+    Elements(text)
+}
+
+/// Periodic extension of every plane of N×C×H×W.
+pub fn wrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
+    let (h, w) = (shape[2], shape[3]);
+    let (eh, ew) = (h + pad[0].0 + pad[0].1, w + pad[1].0 + pad[1].1);
+    let (y, x) = (
+        h * pad[0].0.div_ceil(h) - pad[0].0,
+        w * pad[1].0.div_ceil(w) - pad[1].0,
+    );
+    Elements(format!(
+        "const long long plane = i / {}, y = (i / {ew} % {eh} + {y}) % {h}, x = (i % {ew} + {x}) % {w};\n\
+         out[i] = a0[plane * {} + y * {w} + x];\n",
+        eh * ew,
+        h * w
+    ))
+}
+
+/// Transpose of [`wrap`]; `shape` is that of the result.
+pub fn unwrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
+    let (h, w) = (shape[2], shape[3]);
+    let (eh, ew) = (h + pad[0].0 + pad[0].1, w + pad[1].0 + pad[1].1);
+    Elements(format!(
+        "const T* const plane = a0 + i / {} * {};\n\
+         T sum = 0;\n\
+         for (int y = (i / {w} % {h} + {}) % {h}; y < {eh}; y += {h})\n\
+         for (int x = (i % {w} + {}) % {w}; x < {ew}; x += {w}) sum += plane[y * {ew} + x];\n\
+         out[i] = sum;\n",
+        h * w,
+        eh * ew,
+        pad[0].0,
+        pad[1].0
+    ))
+}

@@ -1,0 +1,163 @@
+//! CUDA C++ for the steps of a program.
+//!
+//! Shapes are written into the code, so index arithmetic is multiplications by constants. Every number of a result is
+//! summed by one thread, or by one block in a fixed order: the same program gives the same bits again.
+
+mod conv;
+mod fused;
+mod layout;
+mod reduce;
+mod window;
+
+use crate::program::{Kernel, Step};
+use crate::real::Dtype;
+use crate::trace::{Op, size};
+
+/// Threads of a block.
+pub const THREADS: usize = 256;
+
+/// What runs for a step, in order.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// A kernel of ours.
+    Kernel(Code),
+    /// A batched product by the vendor's library.
+    Product(Product),
+}
+
+/// A kernel without its name: `(T* out, const T* a0, …) { … }`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Arguments and body.
+    pub text: String,
+    /// Blocks, up to three axes.
+    pub blocks: [usize; 3],
+    /// Where it reads and writes.
+    pub memory: Memory,
+}
+
+/// What a kernel reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The arguments of the step, its result.
+    Step,
+    /// The arguments of the step, so many numbers of scratch.
+    Scratch(usize),
+    /// The scratch, the result of the step.
+    Result,
+}
+
+/// C = A·B of row-major matrices, one for each of the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Matrices.
+    pub batch: usize,
+    /// Rows of C.
+    pub m: usize,
+    /// Columns of C.
+    pub n: usize,
+    /// Columns of A.
+    pub k: usize,
+    /// A is stored k×m.
+    pub ta: bool,
+    /// B is stored n×k.
+    pub tb: bool,
+}
+
+/// What runs for a step.
+pub fn calls(step: &Step, dtype: Dtype) -> Vec<Call> {
+    let shape = |i: usize| step.args[i].shape.as_slice();
+    let to = step.shape.as_slice();
+    let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to)))];
+    let op = match &step.kernel {
+        Kernel::Fused(fused) => return one(fused::elements(fused, dtype)),
+        Kernel::Op(op) => op,
+    };
+    match op {
+        Op::Sum => reduce::sum(shape(0), to),
+        Op::RowMax => one(reduce::row_max(shape(0))),
+        Op::Permute(order) => one(layout::permute(order, shape(0))),
+        Op::Slice { axis, start } => one(layout::slice(*axis, *start, shape(0), to)),
+        Op::Embed { axis, start } => one(layout::embed(*axis, *start, shape(0), to)),
+        Op::Concat { axis } => {
+            let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
+            one(layout::concat(*axis, &lengths, to))
+        }
+        Op::Wrap(pad) => one(layout::wrap(*pad, shape(0))),
+        Op::Unwrap(pad) => one(layout::unwrap(*pad, to)),
+        Op::SumPool(w) => one(window::sum_pool(w, shape(0))),
+        Op::SumPoolTranspose(w) => one(window::sum_pool_transpose(w, to)),
+        Op::ArgMax(w) => one(window::arg_max(w, shape(0))),
+        Op::Pick(w) => one(window::pick(w, shape(1))),
+        Op::Place(w) => one(window::place(w, to)),
+        Op::Unfold(w) => one(window::unfold(w, shape(0))),
+        Op::Fold(w) => one(window::fold(w, to)),
+        Op::MatMul { ta, tb } => {
+            let (a, b) = (shape(0), shape(1));
+            let (m, k) = if *ta { (a[2], a[1]) } else { (a[1], a[2]) };
+            vec![Call::Product(Product {
+                batch: a[0],
+                m,
+                n: if *tb { b[1] } else { b[2] },
+                k,
+                ta: *ta,
+                tb: *tb,
+            })]
+        }
+        Op::ConvForward(c) => conv::forward(c, shape(0), shape(1)),
+        Op::ConvInput(c) => conv::input(c, to, shape(1)),
+        Op::ConvWeight(c) => conv::weight(c, shape(0), to),
+        Op::Leaf(_) | Op::Constant(_) | Op::Reshape | Op::Expand => {
+            unreachable!("planned as values")
+        }
+        Op::Map(_) | Op::Add | Op::Sub | Op::Mul | Op::Div => {
+            unreachable!("planned as fused steps")
+        }
+    }
+}
+
+/// The program text of kernels that are called k0, k1, ….
+pub fn program(codes: &[&Code], dtype: Dtype) -> String {
+    let number = match dtype {
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+    };
+    let mut text = format!("typedef {number} T;\n");
+    for (i, code) in codes.iter().enumerate() {
+        text += &format!(
+            "extern \"C\" __global__ void __launch_bounds__({THREADS}) k{i}{}\n",
+            code.text
+        );
+    }
+    text
+}
+
+/// A kernel in which each thread makes numbers of the result, number `i` of it at a time: the statements that do,
+/// from `i` and `a0`, `a1`, … to `out[i]`.
+struct Elements(String);
+
+impl Elements {
+    fn code(self, arguments: usize, numbers: usize) -> Code {
+        Code {
+            text: format!(
+                "({}) {{\nfor ({INDEX} i = blockIdx.x * ({INDEX}){THREADS} + threadIdx.x; i < {numbers}; \
+                 i += gridDim.x * ({INDEX}){THREADS}) {{\n{}}}\n}}",
+                parameters(arguments),
+                self.0
+            ),
+            blocks: [numbers.div_ceil(THREADS).clamp(1, 1 << 14), 1, 1],
+            memory: Memory::Step,
+        }
+    }
+}
+
+/// The type of indices.
+const INDEX: &str = "long long";
+
+fn parameters(arguments: usize) -> String {
+    let mut text = "T* __restrict__ out".to_owned();
+    for i in 0..arguments {
+        text += &format!(", const T* __restrict__ a{i}");
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! Steps that fill a GPU against the CPU: tiles with remainders, sums in parts, groups (`cargo xtask test-cuda`).
+
+use polariscope_diff::cuda::{CudaError, Gpu, Workspace};
+use polariscope_diff::{Conv, Id, Number, Program, Trace, Window};
+
+/// Numbers in (−1, 1) without a pattern.
+fn numbers(n: usize, seed: usize) -> Vec<f64> {
+    (0..n)
+        .map(|i| ((i * 2654435761 + seed * 40503) % 1000003) as f64 / 500001.5 - 1.0)
+        .collect()
+}
+
+fn agree<T: Number>(program: &Program, leaves: &[Vec<f64>], tolerance: f64) {
+    let leaves: Vec<Vec<T>> = leaves
+        .iter()
+        .map(|x| x.iter().map(|&x| T::from_f64(x)).collect())
+        .collect();
+    let leaves: Vec<&[T]> = leaves.iter().map(Vec::as_slice).collect();
+    let here = program.evaluate(&leaves);
+    let mut workspace = Workspace::<T>::new(Gpu::open(0).unwrap(), program).unwrap();
+    workspace.run(program, &leaves).unwrap();
+    for (i, here) in here.iter().enumerate() {
+        let there = workspace.output(i);
+        let scale = here.iter().fold(0.0, |m: f64, x| m.max(x.to_f64().abs()));
+        for (k, (a, b)) in here.iter().zip(there).enumerate() {
+            let error = (a.to_f64() - b.to_f64()).abs();
+            assert!(
+                error <= tolerance * scale,
+                "output {i}, number {k}: {a} here, {b} on the GPU"
+            );
+        }
+    }
+}
+
+/// Both precisions. Sums of thousands of terms differ by their order: 1e-5 and 1e-13 of the largest number.
+fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
+    let mut trace = Trace::new();
+    let leaves: Vec<Id> = shapes.iter().map(|s| trace.leaf(s)).collect();
+    let outputs = build(&mut trace, &leaves);
+    let program = Program::new(&trace, &outputs);
+    let leaves: Vec<Vec<f64>> = shapes
+        .iter()
+        .enumerate()
+        .map(|(i, s)| numbers(s.iter().product(), i + 1))
+        .collect();
+    agree::<f64>(&program, &leaves, 1e-13);
+    agree::<f32>(&program, &leaves, 1e-5);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn convolutions() {
+    for (x, o, kernel, stride, groups) in [
+        ([3, 70, 19, 23], 90, 3, 1, 1),
+        ([2, 64, 28, 28], 128, 3, 2, 1),
+        ([64, 3, 32, 32], 6, 5, 1, 1),
+        ([8, 24, 17, 17], 48, 3, 1, 4),
+        ([4, 96, 9, 9], 96, 3, 2, 96),
+        ([5, 33, 14, 14], 65, 1, 2, 1),
+    ] {
+        let pad = kernel / 2;
+        let conv = Conv {
+            window: Window {
+                kernel: [kernel; 2],
+                stride: [stride; 2],
+                dilation: [1; 2],
+                pad: [(pad, pad); 2],
+            },
+            groups,
+        };
+        let w = [o, x[1] / groups, kernel, kernel];
+        let y = [
+            x[0],
+            o,
+            conv.window.positions(0, x[2]),
+            conv.window.positions(1, x[3]),
+        ];
+        check(&[&x, &w, &y], |t, leaves| {
+            vec![
+                t.conv(leaves[0], leaves[1], conv),
+                t.conv_input(leaves[2], leaves[1], conv, &x),
+                t.conv_weight(leaves[0], leaves[2], conv, &w),
+            ]
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn sums_and_products() {
+    check(&[&[3, 50_000], &[70, 9, 1100]], |t, x| {
+        vec![
+            t.sum(x[0], &[1]),
+            t.sum(x[0], &[0]),
+            t.sum(x[1], &[0, 2]),
+            t.sum(x[1], &[1]),
+            {
+                // Of numbers of one sign: what cancels has no relative error to speak of.
+                let squares = t.mul(x[1], x[1]);
+                t.total(squares)
+            },
+        ]
+    });
+    check(&[&[3, 77, 130], &[3, 130, 65], &[3, 77, 65]], |t, x| {
+        vec![
+            t.matmul(x[0], x[1], false, false),
+            t.matmul(x[0], x[2], true, false),
+            t.matmul(x[2], x[1], false, true),
+        ]
+    });
+}
+
+/// Asking for what is not there is an error of one line, with a driver and without.
+#[test]
+fn a_device_that_is_not_there() {
+    let error = Gpu::open(999).err().unwrap();
+    let line = error.to_string();
+    assert!(!line.contains('\n') && !line.is_empty(), "{line}");
+    match error {
+        CudaError::Missing { instead, .. } => assert!(instead.contains("--device cpu")),
+        CudaError::Device { ordinal, count } => assert!(ordinal == 999 && count < 999),
+        other => panic!("{other}"),
+    }
+}

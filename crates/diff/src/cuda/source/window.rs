@@ -94,6 +94,12 @@ impl Names {
         )
     }
 
+    /// Each input position sums what `body` adds of the windows that it lies in.
+    fn gathered(&self, body: &str) -> Elements {
+        let (place, loops) = (self.input(), self.backward(body));
+        Elements(format!("{place}T sum = 0;\n{loops}out[i] = sum;\n"))
+    }
+
     /// Number i of the result is an output position: its plane and place.
     fn output(&self) -> String {
         format!(
@@ -130,11 +136,7 @@ pub fn sum_pool(window: &Window, shape: &[usize]) -> Elements {
 pub fn sum_pool_transpose(window: &Window, shape: &[usize]) -> Elements {
     let n = Names::new(window, shape);
     let body = format!("sum += a0[plane * {} + at];", n.positions());
-    Elements(format!(
-        "{}T sum = 0;\n{}out[i] = sum;\n",
-        n.input(),
-        n.backward(&body)
-    ))
+    n.gathered(&body)
 }
 
 /// Number of the largest tap; the first of equals; NaN counts as largest.
@@ -170,11 +172,7 @@ pub fn place(window: &Window, shape: &[usize]) -> Elements {
         "if ((int)a0[plane * {0} + at] == tap) sum += a1[plane * {0} + at];",
         n.positions()
     );
-    Elements(format!(
-        "{}T sum = 0;\n{}out[i] = sum;\n",
-        n.input(),
-        n.backward(&body)
-    ))
+    n.gathered(&body)
 }
 
 /// Patches as columns: taps × positions for every plane.
@@ -218,9 +216,5 @@ pub fn fold(window: &Window, shape: &[usize]) -> Elements {
         "sum += a0[plane * {} + tap * {positions} + at];",
         taps * positions
     );
-    Elements(format!(
-        "{}T sum = 0;\n{}out[i] = sum;\n",
-        n.input(),
-        n.backward(&body)
-    ))
+    n.gathered(&body)
 }

@@ -171,7 +171,8 @@ impl<T: Precision> Experiment for SymmetryBreaking<T> {
         let test = self.problem.test(run)?;
         if !self.kept.infinite.contains_key(&run) {
             let (shape, classes) = (self.problem.shape(), self.problem.classes());
-            let graph = System::Vec.graph(shape, classes, (self.depth, n))?;
+            // One width for all cells: the limit is the same for any, but for rounding.
+            let graph = System::Vec.graph(shape, classes, (self.depth, 1))?;
             let found = regression::<T>(&graph, &train, &test.x)?;
             self.kept.infinite.insert(run, found);
         }

@@ -133,15 +133,12 @@ impl View for Picture {
     fn summary(&self, table: &Table) -> Grid {
         let sizes = levels(table, "m");
         let (small, large) = (&sizes[..sizes.len() / 2 + 1], &sizes[sizes.len() / 2..]);
-        let ends = |part: &[String]| {
-            let end = |m: Option<&String>| m.cloned().unwrap_or_default();
-            format!("β, {} … {}", end(part.first()), end(part.last()))
-        };
+        let middle = large.first().map_or("", String::as_str);
         let mut grid = Grid {
-            columns: ["error in %".to_string()]
+            columns: ["error, %".to_string()]
                 .into_iter()
                 .chain(sizes.iter().map(|m| format!("m = {m}")))
-                .chain([ends(small), ends(large)])
+                .chain([format!("β to {middle}"), format!("β from {middle}")])
                 .collect(),
             rows: Vec::new(),
         };

@@ -111,11 +111,6 @@ impl Gpu {
         })
     }
 
-    /// What it is called.
-    pub fn name(&self) -> String {
-        self.context.name().unwrap_or_default()
-    }
-
     /// Zeros.
     pub fn zeros<T: Stored>(&self, numbers: usize) -> Result<CudaSlice<T>, CudaError> {
         let needed = numbers * size_of::<T>();

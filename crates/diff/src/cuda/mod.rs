@@ -9,32 +9,34 @@ mod source;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaSlice;
-
-pub use driver::{Gpu, Stored};
+pub use driver::{Argument, Array, Gpu, Kernel, Source, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;
 use crate::program::{Program, Value};
-use driver::Ready;
-use source::{Call, Memory};
+use source::{Call, Memory, Product};
 
 /// A program on a GPU: its kernels and its buffers.
 pub struct Workspace<T> {
     gpu: Arc<Gpu>,
-    leaves: Vec<CudaSlice<T>>,
-    buffers: Vec<CudaSlice<T>>,
-    scratch: CudaSlice<T>,
+    leaves: Vec<Array<T>>,
+    buffers: Vec<Array<T>>,
+    scratch: Array<T>,
     calls: Vec<Planned>,
     /// What the last run left, by output.
     outputs: Vec<Vec<T>>,
 }
 
-/// A call with the places of what it writes and reads.
+/// A call with the places of what it writes and, after that, reads.
 struct Planned {
     what: Ready,
-    out: Place,
-    args: Vec<Place>,
+    places: Vec<Place>,
+}
+
+enum Ready {
+    /// A kernel of ours and its blocks.
+    Kernel(Kernel, [usize; 3]),
+    Product(Product),
 }
 
 #[derive(Clone, Copy)]
@@ -57,16 +59,17 @@ impl<T: Number> Workspace<T> {
         let codes: Vec<_> = calls
             .iter()
             .filter_map(|(_, call)| match call {
-                Call::Kernel(code) => Some(code),
+                Call::Kernel(code) => Some(code.source(T::DTYPE)),
                 Call::Product(_) => None,
             })
             .collect();
-        let mut functions = gpu.compile(&codes, T::DTYPE)?.into_iter();
+        let mut kernels = gpu.compile(&codes)?.into_iter();
         let mut scratch = 0;
         let mut planned = Vec::with_capacity(calls.len());
         for (step, call) in calls {
+            let out = Place::Value(Value::Buffer(step.out));
             let args = step.args.iter().map(|a| Place::Value(a.value));
-            let (mut out, mut args) = (Place::Value(Value::Buffer(step.out)), args.collect());
+            let mut places: Vec<Place> = std::iter::once(out).chain(args).collect();
             let what = match call {
                 Call::Product(product) => Ready::Product(product),
                 Call::Kernel(code) => {
@@ -74,19 +77,19 @@ impl<T: Number> Workspace<T> {
                         Memory::Step => {}
                         Memory::Scratch(numbers) => {
                             scratch = scratch.max(numbers);
-                            out = Place::Scratch;
+                            places[0] = Place::Scratch;
                         }
-                        Memory::Result => args = vec![Place::Scratch],
+                        Memory::Result => places = vec![out, Place::Scratch],
                     }
-                    let Some(function) = functions.next() else {
-                        unreachable!("a function was compiled for every kernel");
+                    let Some(kernel) = kernels.next() else {
+                        unreachable!("every code was compiled");
                     };
-                    Ready::Kernel(function, code.blocks)
+                    Ready::Kernel(kernel, code.blocks)
                 }
             };
-            planned.push(Planned { what, out, args });
+            planned.push(Planned { what, places });
         }
-        let arrays = |lengths: &[usize]| -> Result<Vec<CudaSlice<T>>, CudaError> {
+        let arrays = |lengths: &[usize]| -> Result<Vec<Array<T>>, CudaError> {
             lengths.iter().map(|&n| gpu.zeros(n)).collect()
         };
         Ok(Workspace {
@@ -115,8 +118,11 @@ impl<T: Number> Workspace<T> {
             Place::Scratch => &self.scratch,
         };
         for call in &self.calls {
-            let args: Vec<_> = call.args.iter().map(array).collect();
-            self.gpu.perform(&call.what, array(&call.out), &args)?;
+            let arrays: Vec<_> = call.places.iter().map(array).collect();
+            match &call.what {
+                Ready::Kernel(kernel, blocks) => self.gpu.perform(kernel, *blocks, &arrays)?,
+                Ready::Product(product) => self.gpu.multiply(product, &arrays)?,
+            }
         }
         for (&(buffer, _), to) in program.outputs.iter().zip(&mut self.outputs) {
             self.gpu.download(&self.buffers[buffer], to)?;

@@ -235,6 +235,7 @@ fn product(p: &Contraction) -> Vec<Call> {
     let mut calls = vec![Call::Kernel(Code {
         text,
         blocks: [columns, rows, p.groups * parts],
+        shared: 0,
         memory,
     })];
     if parts > 1 {

@@ -9,6 +9,7 @@ mod layout;
 mod reduce;
 mod window;
 
+use super::driver::Source;
 use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
@@ -32,6 +33,8 @@ pub struct Code {
     pub text: String,
     /// Blocks, up to three axes.
     pub blocks: [usize; 3],
+    /// Bytes of a block's memory that the text does not declare itself.
+    pub shared: usize,
     /// Where it reads and writes.
     pub memory: Memory,
 }
@@ -116,20 +119,23 @@ pub fn calls(step: &Step, dtype: Dtype) -> Vec<Call> {
     }
 }
 
-/// The program text of kernels that are called k0, k1, ….
-pub fn program(codes: &[&Code], dtype: Dtype) -> String {
-    let number = match dtype {
-        Dtype::F32 => "float",
-        Dtype::F64 => "double",
-    };
-    let mut text = format!("typedef {number} T;\n");
-    for (i, code) in codes.iter().enumerate() {
-        text += &format!(
-            "extern \"C\" __global__ void __launch_bounds__({THREADS}) k{i}{}\n",
-            code.text
-        );
+impl Code {
+    /// A whole program.
+    pub fn source(&self, dtype: Dtype) -> Source {
+        let number = match dtype {
+            Dtype::F32 => "float",
+            Dtype::F64 => "double",
+        };
+        Source {
+            text: format!(
+                "typedef {number} T;\nextern \"C\" __global__ void __launch_bounds__({THREADS}) k{}\n",
+                self.text
+            ),
+            name: "k",
+            threads: THREADS,
+            shared: self.shared,
+        }
     }
-    text
 }
 
 /// A kernel in which each thread makes numbers of the result, number `i` of it at a time: the statements that do,
@@ -146,6 +152,7 @@ impl Elements {
                 self.0
             ),
             blocks: [numbers.div_ceil(THREADS).clamp(1, 1 << 14), 1, 1],
+            shared: 0,
             memory: Memory::Step,
         }
     }

@@ -87,6 +87,7 @@ pub fn sum(from: &[usize], to: &[usize]) -> Vec<Call> {
     vec![Call::Kernel(Code {
         text,
         blocks: [results, 1, 1],
+        shared: 0,
         memory: Memory::Step,
     })]
 }

@@ -1,0 +1,310 @@
+//! Calls of the driver and its libraries: the one module that needs `unsafe` for them.
+//!
+//! Everything runs on one stream, in order, so memory that one call writes is there for the next.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+mod compile;
+mod product;
+
+use cudarc::cublas::{CudaBlas, sys as cublas};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig,
+    PushKernelArg, ValidAsZeroBits, sys as driver,
+};
+use cudarc::nvrtc::{Ptx, sys as nvrtc};
+use rayon::prelude::*;
+
+use super::error::CudaError;
+use super::source::Product;
+use crate::real::Real;
+use compile::Target;
+
+/// A number that lies in the memory of a GPU as it lies in ours.
+pub trait Stored: DeviceRepr + ValidAsZeroBits {}
+impl Stored for f32 {}
+impl Stored for f64 {}
+impl Stored for i64 {}
+impl Stored for u32 {}
+
+/// Where numbers lie on the GPU.
+type Address = driver::CUdeviceptr;
+
+/// Numbers in the memory of a GPU.
+pub type Array<T> = CudaSlice<T>;
+
+/// The text of a kernel, with C linkage and this name, and how its blocks are made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// CUDA C++.
+    pub text: String,
+    /// Which function of it.
+    pub name: &'static str,
+    /// Threads of a block.
+    pub threads: usize,
+    /// Bytes of a block's memory that the text does not declare itself.
+    pub shared: usize,
+}
+
+/// A compiled kernel.
+#[derive(Clone)]
+pub struct Kernel {
+    function: CudaFunction,
+    threads: usize,
+    shared: usize,
+}
+
+/// What a kernel is given: a number, or an array of which it touches at most so many numbers.
+#[derive(Clone, Copy)]
+pub enum Argument<'a> {
+    /// `float*`
+    F32(&'a Array<f32>, usize),
+    /// `double*`
+    F64(&'a Array<f64>, usize),
+    /// `unsigned*`
+    U32(&'a Array<u32>, usize),
+    /// `long long*`
+    I64(&'a Array<i64>, usize),
+    /// `int`
+    Int(i32),
+    /// `double`
+    Number(f64),
+}
+
+/// A GPU.
+pub struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    blas: CudaBlas,
+    target: Target,
+    kernels: Mutex<HashMap<Source, Kernel>>,
+}
+
+fn failed(call: &'static str) -> impl Fn(String) -> CudaError {
+    move |reason| CudaError::Call { call, reason }
+}
+
+/// What the driver said.
+fn said(error: impl std::fmt::Debug) -> String {
+    format!("{error:?}")
+}
+
+impl Gpu {
+    /// Opens device number `ordinal`, once for the whole process.
+    pub fn open(ordinal: usize) -> Result<Arc<Self>, CudaError> {
+        static OPEN: Mutex<Option<HashMap<usize, Arc<Gpu>>>> = Mutex::new(None);
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get_or_insert_default();
+        if let Some(gpu) = open.get(&ordinal) {
+            return Ok(Arc::clone(gpu));
+        }
+        let gpu = Arc::new(Self::new(ordinal)?);
+        open.insert(ordinal, Arc::clone(&gpu));
+        Ok(gpu)
+    }
+
+    fn new(ordinal: usize) -> Result<Self, CudaError> {
+        // SAFETY: these only try to load libraries, whose own start-up code is trusted as the system's is.
+        let (cuda, compiler, products) = unsafe {
+            (
+                driver::is_culib_present(),
+                nvrtc::is_culib_present(),
+                cublas::is_culib_present(),
+            )
+        };
+        let libraries = [
+            (cuda, "CUDA driver", "use --device cpu"),
+            (
+                compiler,
+                "NVRTC library (libnvrtc)",
+                "install the CUDA toolkit, or use --device cpu",
+            ),
+            (
+                products,
+                "cuBLAS library (libcublas)",
+                "install the CUDA toolkit, or use --device cpu",
+            ),
+        ];
+        if let Some(&(_, library, instead)) = libraries.iter().find(|(there, ..)| !there) {
+            return Err(CudaError::Missing { library, instead });
+        }
+        let count = CudaContext::device_count()
+            .map_err(said)
+            .map_err(failed("counting devices"))? as usize;
+        if ordinal >= count {
+            return Err(CudaError::Device { ordinal, count });
+        }
+        let context = CudaContext::new(ordinal)
+            .map_err(said)
+            .map_err(failed("opening the device"))?;
+        let stream = context.default_stream();
+        let capability = context.compute_capability();
+        let target = capability.map_err(said).and_then(Target::new);
+        let target = target.map_err(failed("asking for its kind"))?;
+        let blas = CudaBlas::new(Arc::clone(&stream))
+            .map_err(said)
+            .map_err(failed("starting cuBLAS"))?;
+        Ok(Gpu {
+            context,
+            stream,
+            blas,
+            target,
+            kernels: Mutex::default(),
+        })
+    }
+
+    /// Zeros.
+    pub fn zeros<T: Stored>(&self, numbers: usize) -> Result<CudaSlice<T>, CudaError> {
+        let needed = numbers * size_of::<T>();
+        self.stream
+            .alloc_zeros(numbers.max(1))
+            .map_err(|e| match self.context.mem_get_info() {
+                Ok((free, _)) if free < needed => CudaError::Memory { needed, free },
+                _ => failed("taking memory")(said(e)),
+            })
+    }
+
+    /// Copies numbers to the GPU.
+    pub fn upload<T: Stored>(&self, from: &[T], to: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        let copied = self.stream.memcpy_htod(from, to);
+        copied.map_err(said).map_err(failed("copying to it"))
+    }
+
+    /// Copies the first numbers back, after all that was asked before.
+    pub fn download<T: Stored>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), CudaError> {
+        let copied = self.stream.memcpy_dtoh(&from.slice(..to.len()), to);
+        copied.map_err(said).map_err(failed("copying from it"))?;
+        let done = self.stream.synchronize();
+        done.map_err(said).map_err(failed("the computation"))
+    }
+
+    /// Machine code of kernels, compiled where it is new.
+    pub fn compile(&self, sources: &[Source]) -> Result<Vec<Kernel>, CudaError> {
+        let mut known = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new: Vec<&Source> = Vec::new();
+        for source in sources {
+            if !known.contains_key(source) && !new.contains(&source) {
+                new.push(source);
+            }
+        }
+        let codes: Vec<_> = new
+            .par_iter()
+            .map(|source| self.target.code(&source.text))
+            .collect();
+        for (source, code) in new.into_iter().zip(codes) {
+            let code = code.map_err(failed("compiling a kernel"))?;
+            let kernel = self
+                .load(source, code)
+                .map_err(failed("loading a kernel"))?;
+            known.insert(source.clone(), kernel);
+        }
+        let found = sources.iter().filter_map(|source| known.get(source));
+        Ok(found.cloned().collect())
+    }
+
+    fn load(&self, source: &Source, code: Vec<u8>) -> Result<Kernel, String> {
+        let module = self
+            .context
+            .load_module(Ptx::from_binary(code))
+            .map_err(said)?;
+        let function = module.load_function(source.name).map_err(said)?;
+        let limit = driver::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        function
+            .set_attribute(limit, source.shared as i32)
+            .map_err(said)?;
+        Ok(Kernel {
+            function,
+            threads: source.threads,
+            shared: source.shared,
+        })
+    }
+
+    /// Starts blocks of a kernel whose text declares these parameters.
+    pub fn start(
+        &self,
+        kernel: &Kernel,
+        blocks: [usize; 3],
+        arguments: &[Argument],
+    ) -> Result<(), CudaError> {
+        let mut words = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            words.push(match *argument {
+                Argument::F32(array, touched) => self.touch(array, touched),
+                Argument::F64(array, touched) => self.touch(array, touched),
+                Argument::U32(array, touched) => self.touch(array, touched),
+                Argument::I64(array, touched) => self.touch(array, touched),
+                // Parameters are read from the low bytes of their word.
+                Argument::Int(n) => u64::from(n as u32),
+                Argument::Number(x) => x.to_bits(),
+            });
+        }
+        // SAFETY: kernels are texts of this project, which touch no more of an array than the argument says, and the
+        // arrays are that long.
+        unsafe { self.launch(kernel, blocks, &words) }
+    }
+
+    /// The address of an array that is long enough.
+    fn touch<T: Stored>(&self, array: &Array<T>, touched: usize) -> Address {
+        let length = array.len();
+        assert!(
+            touched <= length,
+            "a kernel touches {touched} of {length} numbers"
+        );
+        array.device_ptr(&self.stream).0
+    }
+
+    /// Starts a kernel that was planned for a step, on arrays of the lengths that the step has.
+    pub(super) fn perform<T: Stored>(
+        &self,
+        kernel: &Kernel,
+        blocks: [usize; 3],
+        arrays: &[&Array<T>],
+    ) -> Result<(), CudaError> {
+        // SAFETY: kernels are written for the shapes of their step, whose buffers the plan made as long as that.
+        unsafe { self.launch(kernel, blocks, &self.addresses(arrays)) }
+    }
+
+    /// C = A·B of arrays C, A, B that are as long as the product says.
+    pub(super) fn multiply<T: Real + Stored>(
+        &self,
+        product: &Product,
+        arrays: &[&Array<T>],
+    ) -> Result<(), CudaError> {
+        // SAFETY: products are planned for the shapes of their step, whose buffers the plan made as long as that.
+        unsafe { product::multiply::<T>(&self.blas, product, &self.addresses(arrays)) }
+    }
+
+    fn addresses<T: Stored>(&self, arrays: &[&Array<T>]) -> Vec<Address> {
+        let address = |array: &&Array<T>| array.device_ptr(&self.stream).0;
+        arrays.iter().map(address).collect()
+    }
+
+    /// Starts a kernel on words that hold its parameters.
+    ///
+    /// # Safety
+    /// The words are what the text of the kernel declares: addresses of arrays of this GPU, as long as it touches
+    /// them, and numbers.
+    unsafe fn launch(
+        &self,
+        kernel: &Kernel,
+        blocks: [usize; 3],
+        words: &[u64],
+    ) -> Result<(), CudaError> {
+        let [x, y, z] = blocks.map(|n| n as u32);
+        let mut launch = self.stream.launch_builder(&kernel.function);
+        for word in words {
+            launch.arg(word);
+        }
+        let shape = LaunchConfig {
+            grid_dim: (x, y, z),
+            block_dim: (kernel.threads as u32, 1, 1),
+            shared_mem_bytes: kernel.shared as u32,
+        };
+        // SAFETY: the caller's promise.
+        let started = unsafe { launch.launch(shape) };
+        let started = started.map(|_| ()).map_err(said);
+        started.map_err(failed("starting a kernel"))
+    }
+}

@@ -5,9 +5,11 @@
 //! - `time NAME REPEATS` prints the wall seconds of each run;
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `data SPEC DIR` writes a data set to DIR;
+//! - `roof ARCH INPUT BATCH forward|gradient full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
+mod device;
 mod kernels;
 mod tasks;
 
@@ -15,6 +17,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use polariscope_diff::Precision;
 use tasks::Task;
 
 #[global_allocator]
@@ -60,6 +63,21 @@ fn main() -> Result<(), Failure> {
             ["data", spec, dir] => {
                 kernels::data(spec, Path::new(dir))?;
                 writeln!(out, "written")?;
+            }
+            ["roof", architecture, input, batch, what, precision] => {
+                let precision = match precision {
+                    "fast" => Precision::Fast,
+                    _ => Precision::Full,
+                };
+                device::roof(
+                    &mut out,
+                    architecture,
+                    input,
+                    batch.parse()?,
+                    what,
+                    precision,
+                )?;
+                writeln!(out, "done")?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,
             _ => return Err(format!("unknown command: {line}").into()),

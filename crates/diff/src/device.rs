@@ -19,6 +19,16 @@ pub enum Device {
     Cuda(usize),
 }
 
+/// How products of f32 are made on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// As precisely as f32 is.
+    #[default]
+    Full,
+    /// With factors of 11 bits (TF32).
+    Fast,
+}
+
 impl std::fmt::Display for Device {
     /// As on the command line.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,7 +105,8 @@ impl<T: Number> Loaded<T> {
         match device {
             Device::Cpu => Ok(Loaded::Cpu(Session::new(program))),
             Device::Cuda(ordinal) => {
-                let workspace = cuda::Workspace::new(Gpu::open(ordinal)?, &program)?;
+                let workspace =
+                    cuda::Workspace::new(Gpu::open(ordinal)?, &program, Precision::Full)?;
                 Ok(Loaded::Cuda(program, Box::new(workspace)))
             }
         }

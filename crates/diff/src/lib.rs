@@ -5,6 +5,7 @@
 //! [`Loaded`] on any [`Device`].
 #![deny(unsafe_code)]
 
+mod cost;
 pub mod cpu;
 pub mod cuda;
 mod device;
@@ -15,8 +16,9 @@ mod real;
 mod trace;
 mod vjp;
 
+pub use cost::Cost;
 pub use cpu::Number;
-pub use device::{Device, Loaded, Session};
+pub use device::{Device, Loaded, Precision, Session};
 pub use function::{Bits, Function};
 pub use jvp::jvp;
 pub use program::Program;

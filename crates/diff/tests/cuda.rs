@@ -1,7 +1,7 @@
 //! Steps that fill a GPU against the CPU: tiles with remainders, sums in parts, groups (`cargo xtask test-cuda`).
 
 use polariscope_diff::cuda::{CudaError, Gpu, Workspace};
-use polariscope_diff::{Conv, Id, Number, Program, Trace, Window};
+use polariscope_diff::{Conv, Id, Number, Precision, Program, Trace, Window};
 
 /// Numbers in (−1, 1) without a pattern.
 fn numbers(n: usize, seed: usize) -> Vec<f64> {
@@ -17,7 +17,8 @@ fn agree<T: Number>(program: &Program, leaves: &[Vec<f64>], tolerance: f64) {
         .collect();
     let leaves: Vec<&[T]> = leaves.iter().map(Vec::as_slice).collect();
     let here = program.evaluate(&leaves);
-    let mut workspace = Workspace::<T>::new(Gpu::open(0).unwrap(), program).unwrap();
+    let mut workspace =
+        Workspace::<T>::new(Gpu::open(0).unwrap(), program, Precision::Full).unwrap();
     workspace.run(program, &leaves).unwrap();
     for (i, here) in here.iter().enumerate() {
         let there = workspace.output(i);

@@ -6,7 +6,7 @@
 //! k, each by both modes: reverse, and forward over reverse.
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Conv, Function, Id, Number, Program, Trace, Window, jvp, vjp};
+use polariscope_diff::{Conv, Function, Id, Number, Precision, Program, Trace, Window, jvp, vjp};
 
 /// A small deterministic generator of numbers in (−1, 1).
 struct Numbers(u64);
@@ -184,7 +184,8 @@ fn on_the_gpu<T: Number>(
         .map(|x| x.iter().map(|&x| T::from_f64(x)).collect())
         .collect();
     let leaves: Vec<&[T]> = leaves.iter().map(Vec::as_slice).collect();
-    let mut workspace = Workspace::<T>::new(Gpu::open(0).unwrap(), program).unwrap();
+    let mut workspace =
+        Workspace::<T>::new(Gpu::open(0).unwrap(), program, Precision::Full).unwrap();
     workspace.run(program, &leaves).unwrap();
     let scale = exact.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
     for (i, exact) in exact.iter().enumerate() {

@@ -8,13 +8,15 @@ mod error;
 mod source;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 pub use driver::{Argument, Array, Gpu, Kernel, Source, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;
+use crate::device::Precision;
 use crate::program::{Program, Value};
-use source::{Call, Memory, Product};
+use source::{Call, Operand, Product};
 
 /// A program on a GPU: its kernels and its buffers.
 pub struct Workspace<T> {
@@ -29,6 +31,8 @@ pub struct Workspace<T> {
 
 /// A call with the places of what it writes and, after that, reads.
 struct Planned {
+    /// Of which step.
+    step: usize,
     what: Ready,
     places: Vec<Place>,
 }
@@ -47,13 +51,12 @@ enum Place {
 
 impl<T: Number> Workspace<T> {
     /// Compiles the kernels of `program` and takes its memory.
-    pub fn new(gpu: Arc<Gpu>, program: &Program) -> Result<Self, CudaError> {
-        let calls: Vec<_> = program
-            .steps
-            .iter()
-            .flat_map(|step| {
-                let calls = source::calls(step, T::DTYPE);
-                calls.into_iter().map(move |call| (step, call))
+    pub fn new(gpu: Arc<Gpu>, program: &Program, precision: Precision) -> Result<Self, CudaError> {
+        let steps = program.steps.iter().enumerate();
+        let calls: Vec<_> = steps
+            .flat_map(|(at, step)| {
+                let calls = source::calls(step, T::DTYPE, precision);
+                calls.into_iter().map(move |call| (at, call))
             })
             .collect();
         let codes: Vec<_> = calls
@@ -66,28 +69,33 @@ impl<T: Number> Workspace<T> {
         let mut kernels = gpu.compile(&codes)?.into_iter();
         let mut scratch = 0;
         let mut planned = Vec::with_capacity(calls.len());
-        for (step, call) in calls {
-            let out = Place::Value(Value::Buffer(step.out));
-            let args = step.args.iter().map(|a| Place::Value(a.value));
-            let mut places: Vec<Place> = std::iter::once(out).chain(args).collect();
-            let what = match call {
-                Call::Product(product) => Ready::Product(product),
+        for (at, call) in calls {
+            let step = &program.steps[at];
+            let place = |operand: &Operand| match *operand {
+                Operand::Result => Place::Value(Value::Buffer(step.out)),
+                Operand::Argument(i) => Place::Value(step.args[i].value),
+                Operand::Scratch => Place::Scratch,
+            };
+            let (what, places) = match call {
+                Call::Product(product) => {
+                    let operands = [Operand::Result, Operand::Argument(0), Operand::Argument(1)];
+                    let places = operands.iter().map(place).collect();
+                    (Ready::Product(product), places)
+                }
                 Call::Kernel(code) => {
-                    match code.memory {
-                        Memory::Step => {}
-                        Memory::Scratch(numbers) => {
-                            scratch = scratch.max(numbers);
-                            places[0] = Place::Scratch;
-                        }
-                        Memory::Result => places = vec![out, Place::Scratch],
-                    }
+                    scratch = scratch.max(code.scratch);
                     let Some(kernel) = kernels.next() else {
                         unreachable!("every code was compiled");
                     };
-                    Ready::Kernel(kernel, code.blocks)
+                    let places = code.operands.iter().map(place).collect();
+                    (Ready::Kernel(kernel, code.blocks), places)
                 }
             };
-            planned.push(Planned { what, places });
+            planned.push(Planned {
+                step: at,
+                what,
+                places,
+            });
         }
         let arrays = |lengths: &[usize]| -> Result<Vec<Array<T>>, CudaError> {
             lengths.iter().map(|&n| gpu.zeros(n)).collect()
@@ -108,26 +116,59 @@ impl<T: Number> Workspace<T> {
 
     /// Runs the program on numbers of ours.
     pub fn run(&mut self, program: &Program, leaves: &[&[T]]) -> Result<(), CudaError> {
-        let wanted = program.leaves.iter().zip(leaves).zip(&mut self.leaves);
-        for ((_, from), to) in wanted.filter(|((n, _), _)| **n > 0) {
-            self.gpu.upload(from, to)?;
+        for (leaf, from) in leaves.iter().enumerate() {
+            if program.leaves.get(leaf).is_some_and(|&n| n > 0) {
+                self.upload(leaf, from)?;
+            }
         }
+        self.start()?;
+        for (&(buffer, _), to) in program.outputs.iter().zip(&mut self.outputs) {
+            self.gpu.download(&self.buffers[buffer], to)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a leaf its numbers.
+    pub fn upload(&mut self, leaf: usize, from: &[T]) -> Result<(), CudaError> {
+        self.gpu.upload(from, &mut self.leaves[leaf])
+    }
+
+    /// A leaf, for kernels that fill it.
+    pub fn leaf(&self, leaf: usize) -> &Array<T> {
+        &self.leaves[leaf]
+    }
+
+    /// Starts the program on what the leaves hold; results stay on the GPU.
+    pub fn start(&self) -> Result<(), CudaError> {
+        self.calls.iter().try_for_each(|call| self.perform(call))
+    }
+
+    fn perform(&self, call: &Planned) -> Result<(), CudaError> {
         let array = |place: &Place| match *place {
             Place::Value(Value::Leaf(l)) => &self.leaves[l],
             Place::Value(Value::Buffer(b)) => &self.buffers[b],
             Place::Scratch => &self.scratch,
         };
+        let arrays: Vec<_> = call.places.iter().map(array).collect();
+        match &call.what {
+            Ready::Kernel(kernel, blocks) => self.gpu.perform(kernel, *blocks, &arrays),
+            Ready::Product(product) => self.gpu.multiply(product, &arrays),
+        }
+    }
+
+    /// Seconds of each step by the clock, alone on the GPU, as a mean over `repeats` runs of it.
+    pub fn seconds(&self, steps: usize, repeats: u32) -> Result<Vec<f64>, CudaError> {
+        let mut seconds = vec![0.0; steps];
         for call in &self.calls {
-            let arrays: Vec<_> = call.places.iter().map(array).collect();
-            match &call.what {
-                Ready::Kernel(kernel, blocks) => self.gpu.perform(kernel, *blocks, &arrays)?,
-                Ready::Product(product) => self.gpu.multiply(product, &arrays)?,
+            self.gpu.wait()?;
+            let start = Instant::now();
+            for _ in 0..repeats {
+                self.perform(call)?;
             }
+            self.gpu.wait()?;
+            seconds[call.step] += start.elapsed().as_secs_f64() / f64::from(repeats);
         }
-        for (&(buffer, _), to) in program.outputs.iter().zip(&mut self.outputs) {
-            self.gpu.download(&self.buffers[buffer], to)?;
-        }
-        Ok(())
+        Ok(seconds)
     }
 
     /// Output number i of the last run.

@@ -176,6 +176,11 @@ impl Gpu {
     pub fn download<T: Stored>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), CudaError> {
         let copied = self.stream.memcpy_dtoh(&from.slice(..to.len()), to);
         copied.map_err(said).map_err(failed("copying from it"))?;
+        self.wait()
+    }
+
+    /// Waits until all that was asked is done.
+    pub fn wait(&self) -> Result<(), CudaError> {
         let done = self.stream.synchronize();
         done.map_err(said).map_err(failed("the computation"))
     }

@@ -7,7 +7,7 @@
 //! | X: dx | input channel | sample, input position | output channel, tap |
 //! | W: dw | output channel | q | sample, output position |
 
-use super::{Call, Code, Elements, Memory, THREADS, parameters};
+use super::{Call, Code, Elements, Operand, THREADS, operands, parameters};
 use crate::trace::Conv;
 
 /// Rows and columns of C that a block makes, and terms it reads at a time.
@@ -32,21 +32,21 @@ struct Contraction {
 }
 
 /// Sizes: N×C×H×W and O×C/g×kh×kw to N×O×OH×OW.
-struct Sizes {
-    n: usize,
-    c: usize,
-    h: usize,
-    w: usize,
-    o: usize,
-    oh: usize,
-    ow: usize,
-    cg: usize,
-    og: usize,
-    taps: usize,
+pub struct Sizes {
+    pub n: usize,
+    pub c: usize,
+    pub h: usize,
+    pub w: usize,
+    pub o: usize,
+    pub oh: usize,
+    pub ow: usize,
+    pub cg: usize,
+    pub og: usize,
+    pub taps: usize,
 }
 
 impl Sizes {
-    fn new(conv: &Conv, x: &[usize], w: &[usize]) -> Self {
+    pub fn new(conv: &Conv, x: &[usize], w: &[usize]) -> Self {
         Sizes {
             n: x[0],
             c: x[1],
@@ -191,12 +191,16 @@ fn product(p: &Contraction) -> Vec<Call> {
     let Contraction {
         m, n, k, a, b, c, ..
     } = p;
-    let (store, memory) = match parts {
-        1 => (format!("out[{c}]"), Memory::Step),
-        _ => (
-            format!("out[(long long)part * {numbers} + {c}]"),
-            Memory::Scratch(parts * numbers),
-        ),
+    let mut operands = operands(2);
+    let (store, scratch) = match parts {
+        1 => (format!("out[{c}]"), 0),
+        _ => {
+            operands[0] = Operand::Scratch;
+            (
+                format!("out[(long long)part * {numbers} + {c}]"),
+                parts * numbers,
+            )
+        }
     };
     // Row and column of what a thread loads, and of the 4 × 4 numbers that it sums.
     let text = format!(
@@ -236,15 +240,21 @@ fn product(p: &Contraction) -> Vec<Call> {
         text,
         blocks: [columns, rows, p.groups * parts],
         shared: 0,
-        memory,
+        operands,
+        scratch,
     })];
     if parts > 1 {
-        let adding = format!(
-            "T sum = 0;\nfor (int part = 0; part < {parts}; ++part) sum += a0[part * {numbers}LL + i];\nout[i] = sum;\n"
-        );
-        let mut code = Elements(adding).code(1, numbers);
-        code.memory = Memory::Result;
-        calls.push(Call::Kernel(code));
+        calls.push(add(parts, numbers));
     }
     calls
+}
+
+/// The sum of parts that lie in the scratch.
+pub fn add(parts: usize, numbers: usize) -> Call {
+    let adding = format!(
+        "T sum = 0;\nfor (int part = 0; part < {parts}; ++part) sum += a0[part * {numbers}LL + i];\nout[i] = sum;\n"
+    );
+    let mut code = Elements(adding).code(1, numbers);
+    code.operands = vec![Operand::Result, Operand::Scratch];
+    Call::Kernel(code)
 }

@@ -7,9 +7,11 @@ mod conv;
 mod fused;
 mod layout;
 mod reduce;
+mod tensor;
 mod window;
 
 use super::driver::Source;
+use crate::device::Precision;
 use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
@@ -35,19 +37,21 @@ pub struct Code {
     pub blocks: [usize; 3],
     /// Bytes of a block's memory that the text does not declare itself.
     pub shared: usize,
-    /// Where it reads and writes.
-    pub memory: Memory,
+    /// What its parameters are, the result first.
+    pub operands: Vec<Operand>,
+    /// Numbers of scratch that it touches.
+    pub scratch: usize,
 }
 
-/// What a kernel reads and writes.
+/// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
-    /// The arguments of the step, its result.
-    Step,
-    /// The arguments of the step, so many numbers of scratch.
-    Scratch(usize),
-    /// The scratch, the result of the step.
+pub enum Operand {
+    /// The result of the step.
     Result,
+    /// An argument of the step.
+    Argument(usize),
+    /// Memory between the kernels of a step.
+    Scratch,
 }
 
 /// C = A·B of row-major matrices, one for each of the batch.
@@ -68,10 +72,14 @@ pub struct Product {
 }
 
 /// What runs for a step.
-pub fn calls(step: &Step, dtype: Dtype) -> Vec<Call> {
+pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
     let shape = |i: usize| step.args[i].shape.as_slice();
     let to = step.shape.as_slice();
     let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to)))];
+    let tensor = |calls: &dyn Fn() -> Option<Vec<Call>>| match dtype {
+        Dtype::F32 => calls(),
+        Dtype::F64 => None,
+    };
     let op = match &step.kernel {
         Kernel::Fused(fused) => return one(fused::elements(fused, dtype)),
         Kernel::Op(op) => op,
@@ -107,9 +115,12 @@ pub fn calls(step: &Step, dtype: Dtype) -> Vec<Call> {
                 tb: *tb,
             })]
         }
-        Op::ConvForward(c) => conv::forward(c, shape(0), shape(1)),
-        Op::ConvInput(c) => conv::input(c, to, shape(1)),
-        Op::ConvWeight(c) => conv::weight(c, shape(0), to),
+        Op::ConvForward(c) => tensor(&|| tensor::forward(c, shape(0), shape(1), precision))
+            .unwrap_or_else(|| conv::forward(c, shape(0), shape(1))),
+        Op::ConvInput(c) => tensor(&|| tensor::input(c, to, shape(1), precision))
+            .unwrap_or_else(|| conv::input(c, to, shape(1))),
+        Op::ConvWeight(c) => tensor(&|| tensor::weight(c, shape(0), to, precision))
+            .unwrap_or_else(|| conv::weight(c, shape(0), to)),
         Op::Leaf(_) | Op::Constant(_) | Op::Reshape | Op::Expand => {
             unreachable!("planned as values")
         }
@@ -128,7 +139,7 @@ impl Code {
         };
         Source {
             text: format!(
-                "typedef {number} T;\nextern \"C\" __global__ void __launch_bounds__({THREADS}) k{}\n",
+                "typedef {number} T;\nextern \"C\" __global__ void __launch_bounds__({THREADS}, 2) k{}\n",
                 self.text
             ),
             name: "k",
@@ -153,9 +164,16 @@ impl Elements {
             ),
             blocks: [numbers.div_ceil(THREADS).clamp(1, 1 << 14), 1, 1],
             shared: 0,
-            memory: Memory::Step,
+            operands: operands(arguments),
+            scratch: 0,
         }
     }
+}
+
+/// The result and so many arguments of the step.
+fn operands(arguments: usize) -> Vec<Operand> {
+    let arguments = (0..arguments).map(Operand::Argument);
+    std::iter::once(Operand::Result).chain(arguments).collect()
 }
 
 /// The type of indices.

@@ -1,6 +1,6 @@
 //! Sums and maxima along axes.
 
-use super::{Call, Code, Elements, Memory, THREADS, parameters};
+use super::{Call, Code, Elements, THREADS, operands, parameters};
 
 /// Terms that one thread adds by itself.
 const ALONE: usize = 256;
@@ -88,7 +88,8 @@ pub fn sum(from: &[usize], to: &[usize]) -> Vec<Call> {
         text,
         blocks: [results, 1, 1],
         shared: 0,
-        memory: Memory::Step,
+        operands: operands(1),
+        scratch: 0,
     })]
 }
 

@@ -1,0 +1,532 @@
+//! Convolutions of f32 on tensor cores, without groups: C[m, n] = Σ_k A(m, k) B(k, n) with terms k in slabs of sixteen.
+//!
+//! | | m | n | slabs |
+//! |---|---|---|---|
+//! | F: y | output channel | sample, output position | channels of x, taps |
+//! | X: dx | input channel | sample, input position | channels of dy, taps |
+//! | W: dw | output channel | input channel, tap | samples and output positions |
+//!
+//! **Precision.** Tensor cores multiply numbers of 11 bits and ignore the other 13. A number is the sum of two of them to
+//! 22 bits, x = h + l, h cut and l rounded (half a unit is added before it is cut), and x y = h h' + h l' + l h' but for
+//! 2⁻²¹. Their sums are cut, not rounded, so only eight terms are summed there, and
+//! added to the rest in f32: products then err no more than those of f32 in any other order. [`Precision::Fast`] takes
+//! h h' alone and leaves sums to the tensor cores.
+
+use super::conv::Sizes;
+use super::{Call, Code, Elements, Operand, THREADS};
+use crate::device::Precision;
+use crate::trace::Conv;
+
+/// Terms of a slab.
+const SLAB: usize = 16;
+/// Slabs that are read ahead.
+const STAGES: usize = 4;
+/// Rows of shared memory are this much longer than the tile: then the four rows that a warp reads lie in other banks.
+const SKEW: usize = 8;
+/// The same for rows of a slab's terms.
+const TERM_SKEW: usize = 4;
+/// Blocks that the chip holds.
+const BLOCKS: usize = 264;
+/// Channels that are worth a slab: below, too many of its terms are zeros.
+const CHANNELS: usize = 12;
+
+/// A block's share of C, and how its eight warps share it.
+#[derive(Clone, Copy)]
+struct Tile {
+    m: usize,
+    n: usize,
+    /// Warps along m.
+    across: usize,
+}
+
+/// From the largest: what is read is used most often.
+const TILES: [Tile; 4] = [
+    Tile {
+        m: 128,
+        n: 128,
+        across: 2,
+    },
+    Tile {
+        m: 64,
+        n: 256,
+        across: 2,
+    },
+    Tile {
+        m: 64,
+        n: 128,
+        across: 2,
+    },
+    Tile {
+        m: 64,
+        n: 64,
+        across: 2,
+    },
+];
+
+impl Tile {
+    /// The tile that takes the least time: whole rounds of the blocks that the chip holds, smaller ones at a loss.
+    fn best(m: usize, n: usize, parts: usize) -> Tile {
+        let time = |tile: &Tile| {
+            let blocks = m.div_ceil(tile.m) * n.div_ceil(tile.n) * parts;
+            let loss = 1.0 + 24.0 / tile.m.min(tile.n) as f64;
+            blocks.div_ceil(BLOCKS) as f64 * (tile.m * tile.n) as f64 * loss
+        };
+        let mut best = TILES[0];
+        for tile in TILES {
+            if time(&tile) < time(&best) {
+                best = tile;
+            }
+        }
+        best
+    }
+
+    /// Rows and columns of a warp.
+    fn warp(&self) -> (usize, usize) {
+        (self.m / self.across, self.n / (8 / self.across))
+    }
+}
+
+/// Where slabs lie in shared memory.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// Term by term.
+    Terms,
+    /// Row by row of A, column by column of B.
+    Rows,
+}
+
+impl Layout {
+    /// Numbers of a slab of so many rows.
+    fn size(self, rows: usize) -> usize {
+        match self {
+            Layout::Terms => SLAB * (rows + SKEW),
+            Layout::Rows => rows * (SLAB + TERM_SKEW),
+        }
+    }
+
+    /// Where term `k` of row `r` is.
+    fn at(self, rows: usize, k: &str, r: &str) -> String {
+        match self {
+            Layout::Terms => format!("({k}) * {} + {r}", rows + SKEW),
+            Layout::Rows => format!("({r}) * {} + {k}", SLAB + TERM_SKEW),
+        }
+    }
+}
+
+/// A product whose slabs are loaded by given statements.
+struct Plan {
+    tile: Tile,
+    /// Rows and columns of C.
+    m: usize,
+    n: usize,
+    slabs: usize,
+    /// Parts that the slabs are cut into.
+    parts: usize,
+    layout: Layout,
+    /// What a thread needs to know before, from `m0`, `n0`.
+    before: String,
+    /// Loads slab `s` to `left` and `right`.
+    load: String,
+    /// Where C[m, n] goes; n and n + 1 are neighbours where `pairs`.
+    store: String,
+    pairs: bool,
+    /// The operands, the result first.
+    operands: Vec<Operand>,
+    scratch: usize,
+}
+
+/// F(x, w) = y, if tensor cores are worth it.
+pub fn forward(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Option<Vec<Call>> {
+    let s = Sizes::new(conv, x, w);
+    let window = conv.window;
+    let map = format!(
+        "const int sy = py * {} + ky * {} - {}, sx = px * {} + kx * {} - {};\n\
+         const bool ok = there && sy >= 0 && sy < {} && sx >= 0 && sx < {};\n",
+        window.stride[0],
+        window.dilation[0],
+        window.pad[0].0,
+        window.stride[1],
+        window.dilation[1],
+        window.pad[1].0,
+        s.h,
+        s.w
+    );
+    let weight = format!("((m) * {} + (c)) * {} + (t)", s.cg, s.taps);
+    let gather = Gather {
+        channels: s.c,
+        from: [s.h, s.w],
+        to: [s.oh, s.ow],
+        samples: s.n,
+        m: s.o,
+        taps: conv.window.kernel,
+        map,
+        weight,
+    };
+    gather.calls(conv, precision)
+}
+
+/// X(dy, w) = dx, if tensor cores are worth it; `x` is the shape of dx.
+pub fn input(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Option<Vec<Call>> {
+    let s = Sizes::new(conv, x, w);
+    let window = conv.window;
+    let [strides, dilations] = [window.stride, window.dilation];
+    let map = format!(
+        "const int qy = py + {} - ky * {}, qx = px + {} - kx * {};\n\
+         const int sy = qy / {sh}, sx = qx / {sw};\n\
+         const bool ok = there && qy >= 0 && qx >= 0 && qy % {sh} == 0 && qx % {sw} == 0 && sy < {} && sx < {};\n",
+        window.pad[0].0,
+        dilations[0],
+        window.pad[1].0,
+        dilations[1],
+        s.oh,
+        s.ow,
+        sh = strides[0],
+        sw = strides[1],
+    );
+    let weight = format!("((c) * {} + (m)) * {} + (t)", s.cg, s.taps);
+    let gather = Gather {
+        channels: s.o,
+        from: [s.oh, s.ow],
+        to: [s.h, s.w],
+        samples: s.n,
+        m: s.c,
+        taps: conv.window.kernel,
+        map,
+        weight,
+    };
+    gather.calls(conv, precision)
+}
+
+/// A contraction over channels and taps: of an image at the positions that a map gives.
+struct Gather {
+    channels: usize,
+    /// Positions of the image and of the result.
+    from: [usize; 2],
+    to: [usize; 2],
+    samples: usize,
+    /// Channels of the result.
+    m: usize,
+    taps: [usize; 2],
+    /// From py, px and ky, kx to sy, sx and whether they are `ok`.
+    map: String,
+    /// The weight of result m, channel c, tap t.
+    weight: String,
+}
+
+impl Gather {
+    fn calls(&self, conv: &Conv, precision: Precision) -> Option<Vec<Call>> {
+        let positions = self.to[0] * self.to[1];
+        let (plane, n) = (self.from[0] * self.from[1], self.samples * positions);
+        let taps = self.taps[0] * self.taps[1];
+        // Indices are ints.
+        let small = self.samples * (self.channels * plane).max(self.m * positions) < 1 << 31;
+        if conv.groups != 1 || self.channels < CHANNELS || self.m < CHANNELS || !small {
+            return None;
+        }
+        let tile = Tile::best(self.m, n, 1);
+        let chunks = self.channels.div_ceil(SLAB);
+        let slabs = chunks * taps;
+        let width = self.m.next_multiple_of(tile.m);
+        let weights = slabs * SLAB * width;
+        let each = SLAB * tile.n / THREADS;
+        let guard = match self.channels % SLAB {
+            0 => "ok".to_owned(),
+            _ => format!("(ok && first + c < {})", self.channels),
+        };
+        let before = format!(
+            "const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
+             const int n = n0 + column, image = n / {positions}, p = n % {positions};\n\
+             const int py = p / {}, px = p % {};\n\
+             const bool there = n < {n};\n",
+            self.to[1],
+            self.to[1],
+            bn = tile.n,
+        );
+        let load = format!(
+            "#pragma unroll\n\
+             for (int j = 0; j < {vectors}; ++j) {{\n\
+             const int e = threadIdx.x + j * {THREADS}, k = e / {quarter}, c = e % {quarter} * 4;\n\
+             copy16(left + {to_left}, weights + ((s) * {SLAB} + k) * {width} + m0 + c);\n\
+             }}\n\
+             const int tap = s % {taps}, ky = tap / {kw}, kx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
+             {map}\
+             const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {w} + sx;\n\
+             #pragma unroll\n\
+             for (int c = 0; c < {each}; ++c)\n\
+             copy4(right + {to_right}, {guard} ? from + c * {plane} : a0, {guard});\n",
+            vectors = SLAB * tile.m / 4 / THREADS,
+            quarter = tile.m / 4,
+            to_left = Layout::Terms.at(tile.m, "k", "c"),
+            to_right = Layout::Terms.at(tile.n, "row + c", "column"),
+            kw = self.taps[1],
+            map = self.map,
+            channels = self.channels,
+            w = self.from[1],
+        );
+        // The weights of a slab side by side, zeros where there are none.
+        let arranged = format!(
+            "const int m = i % {width}, k = (int)(i / {width}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
+             t = s % {taps};\n\
+             out[i] = m < {} && c < {} ? a0[{}] : (T)0;\n",
+            self.m, self.channels, self.weight
+        );
+        let mut arrange = Elements(arranged).code(1, weights);
+        arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
+        arrange.scratch = weights;
+        let plan = Plan {
+            tile,
+            m: self.m,
+            n,
+            slabs,
+            parts: 1,
+            layout: Layout::Terms,
+            before: format!("const float* const weights = a1;\n{before}"),
+            load,
+            store: format!(
+                "(n / {positions} * {} + m) * {positions} + n % {positions}",
+                self.m
+            ),
+            pairs: positions.is_multiple_of(2),
+            operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
+            scratch: weights,
+        };
+        Some(vec![Call::Kernel(arrange), plan.call(precision)])
+    }
+}
+
+/// W(x, dy) = dw, if tensor cores are worth it; `w` is the shape of dw.
+pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Option<Vec<Call>> {
+    let s = Sizes::new(conv, x, w);
+    let (positions, plane, columns) = (s.oh * s.ow, s.h * s.w, s.cg * s.taps);
+    let terms = s.n * positions;
+    let small = s.n * (s.c * plane).max(s.o * positions) < 1 << 31;
+    if conv.groups != 1 || s.o < CHANNELS || columns < CHANNELS || terms < SLAB || !small {
+        return None;
+    }
+    let slabs = terms.div_ceil(SLAB);
+    // Enough parts to fill the chip, each long enough to be worth its sum.
+    let tiles = |tile: Tile| s.o.div_ceil(tile.m) * columns.div_ceil(tile.n);
+    let tile = match s.o {
+        ..=64 => TILES[2],
+        _ => TILES[0],
+    };
+    let parts = (BLOCKS / tiles(tile)).clamp(1, slabs.div_ceil(16));
+    let share = slabs.div_ceil(parts);
+    let parts = slabs.div_ceil(share);
+    let numbers = s.o * columns;
+    let window = conv.window;
+    let (rows_a, rows_b) = (tile.m * SLAB / THREADS, tile.n * SLAB / THREADS);
+    let before = format!(
+        "const int lane16 = threadIdx.x % {SLAB}, line = threadIdx.x / {SLAB};\n\
+         int offset[{rows_b}], oy[{rows_b}], ox[{rows_b}];\n\
+         #pragma unroll\n\
+         for (int j = 0; j < {rows_b}; ++j) {{\n\
+         const int n = n0 + line + j * {step}, t = n % {taps}, c = n / {taps};\n\
+         oy[j] = n < {columns} ? t / {kw} * {dh} - {ph} : -(1 << 20);\n\
+         ox[j] = t % {kw} * {dw} - {pw};\n\
+         offset[j] = c * {plane} + oy[j] * {w} + ox[j];\n\
+         }}\n",
+        step = THREADS / SLAB,
+        taps = s.taps,
+        kw = window.kernel[1],
+        dh = window.dilation[0],
+        dw = window.dilation[1],
+        ph = window.pad[0].0,
+        pw = window.pad[1].0,
+        w = s.w,
+    );
+    let load = format!(
+        "const int k = s * {SLAB} + lane16, image = k / {positions}, p = k % {positions};\n\
+         const int y = p / {ow} * {sh}, x = p % {ow} * {sw};\n\
+         const bool there = k < {terms};\n\
+         const float* const dy = a1 + image * {o} * {positions} + p;\n\
+         #pragma unroll\n\
+         for (int j = 0; j < {rows_a}; ++j) {{\n\
+         const int m = m0 + line + j * {step};\n\
+         const bool ok = there && m < {o};\n\
+         copy4(left + {to_left}, ok ? dy + m * {positions} : a1, ok);\n\
+         }}\n\
+         const float* const from = a0 + image * {c} * {plane} + y * {w} + x;\n\
+         #pragma unroll\n\
+         for (int j = 0; j < {rows_b}; ++j) {{\n\
+         const bool ok = there && (unsigned)(y + oy[j]) < {h}u && (unsigned)(x + ox[j]) < {w}u;\n\
+         copy4(right + {to_right}, ok ? from + offset[j] : a0, ok);\n\
+         }}\n",
+        ow = s.ow,
+        sh = window.stride[0],
+        sw = window.stride[1],
+        o = s.o,
+        c = s.c,
+        h = s.h,
+        w = s.w,
+        step = THREADS / SLAB,
+        to_left = Layout::Rows.at(tile.m, "lane16", &format!("line + j * {}", THREADS / SLAB)),
+        to_right = Layout::Rows.at(tile.n, "lane16", &format!("line + j * {}", THREADS / SLAB)),
+    );
+    let (first, scratch) = match parts {
+        1 => (Operand::Result, 0),
+        _ => (Operand::Scratch, parts * numbers),
+    };
+    let plan = Plan {
+        tile,
+        m: s.o,
+        n: columns,
+        slabs,
+        parts,
+        layout: Layout::Rows,
+        before,
+        load,
+        store: format!("part * {numbers} + m * {columns} + n"),
+        pairs: columns.is_multiple_of(2),
+        operands: vec![first, Operand::Argument(0), Operand::Argument(1)],
+        scratch,
+    };
+    let mut calls = vec![plan.call(precision)];
+    if parts > 1 {
+        calls.push(super::conv::add(parts, numbers));
+    }
+    Some(calls)
+}
+
+impl Plan {
+    fn call(&self, precision: Precision) -> Call {
+        let Plan {
+            tile,
+            m,
+            n,
+            slabs,
+            parts,
+            layout,
+            before,
+            load,
+            store,
+            ..
+        } = self;
+        let (wm, wn) = tile.warp();
+        let (am, an) = (wm / 16, wn / 8);
+        let (left, right) = (layout.size(tile.m), layout.size(tile.n));
+        let share = slabs.div_ceil(*parts);
+        let at = |rows, k: &str, r: &str| layout.at(rows, k, r);
+        let (split, multiply) = match precision {
+            Precision::Full => (
+                "high = __float_as_uint(x) & 0xffffe000u;\n\
+                 low = __float_as_uint(x - __uint_as_float(high)) + 0x1000u;",
+                "float few[UN][AM][4];\n\
+                 EACH begin_with(few[u][i], al[i], bh[u]);\n\
+                 EACH multiply(few[u][i], ah[i], bl[u]);\n\
+                 EACH multiply(few[u][i], ah[i], bh[u]);\n\
+                 EACH for (int c = 0; c < 4; ++c) sum[i][j + u][c] += few[u][i][c];",
+            ),
+            Precision::Fast => (
+                "high = __float_as_uint(x) + 0x1000u; low = 0;",
+                "EACH multiply(sum[i][j + u], ah[i], bh[u]);",
+            ),
+        };
+        // Four products that do not wait for each other.
+        let un = 4usize.div_ceil(am);
+        let each = format!("for (int u = 0; u < {un}; ++u) for (int i = 0; i < {am}; ++i)");
+        let multiply = multiply
+            .replace("EACH", &each)
+            .replace("UN", &un.to_string())
+            .replace("AM", &am.to_string());
+        let write = match self.pairs {
+            true => format!(
+                "if (m < {m} && n < {n}) *(float2*)(out + {store}) = make_float2(sum[i][j][h * 2], sum[i][j][h * 2 + 1]);"
+            ),
+            false => format!(
+                "if (m < {m} && n < {n}) out[{store}] = sum[i][j][h * 2];\n\
+                 if (m < {m} && ++n < {n}) out[{store}] = sum[i][j][h * 2 + 1];"
+            ),
+        };
+        // A warp's lane holds rows g and g + 8 of A, columns g of B and 2t, 2t + 1 of C, terms t and t + 4.
+        let text = format!(
+            "({parameters}) {{\n\
+             extern __shared__ float memory[];\n\
+             const auto copy4 = [](float* to, const float* from, bool ok) {{\n\
+             asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4, %2;\" :: \
+             \"r\"((unsigned)__cvta_generic_to_shared(to)), \"l\"(from), \"r\"(ok ? 4 : 0) : \"memory\"); }};\n\
+             const auto copy16 = [](float* to, const float* from) {{\n\
+             asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" :: \
+             \"r\"((unsigned)__cvta_generic_to_shared(to)), \"l\"(from) : \"memory\"); }};\n\
+             const auto split = [](float x, unsigned& high, unsigned& low) {{ {split} }};\n\
+             const auto multiply = [](float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {{\n\
+             asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0,%1,%2,%3}}, {{%4,%5,%6,%7}}, {{%8,%9}}, \
+             {{%0,%1,%2,%3}};\" : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \
+             \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1])); }};\n\
+             const auto begin_with = [](float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {{\n\
+             asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0,%1,%2,%3}}, {{%4,%5,%6,%7}}, {{%8,%9}}, \
+             {{%10,%10,%10,%10}};\" : \"=f\"(c[0]), \"=f\"(c[1]), \"=f\"(c[2]), \"=f\"(c[3]) : \
+             \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]), \"f\"(0.f)); }};\n\
+             const int part = blockIdx.z, m0 = blockIdx.y * {bm}, n0 = blockIdx.x * {bn};\n\
+             const int begin = part * {share}, end = min(begin + {share}, {slabs});\n\
+             {before}\
+             const auto load = [&](int s, int stage) {{\n\
+             float* const left = memory + stage * {stage}; float* const right = left + {left};\n\
+             {load}}};\n\
+             for (int s = 0; s < {ahead}; ++s) {{\n\
+             if (begin + s < end) load(begin + s, s);\n\
+             asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n\
+             }}\n\
+             const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;\n\
+             const int wm = warp % {across} * {wm}, wn = warp / {across} * {wn};\n\
+             float sum[{am}][{an}][4] = {{}};\n\
+             for (int s = begin; s < end; ++s) {{\n\
+             asm volatile(\"cp.async.wait_group {waiting};\" ::: \"memory\");\n\
+             __syncthreads();\n\
+             if (s + {ahead} < end) load(s + {ahead}, (s - begin + {ahead}) % {STAGES});\n\
+             asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n\
+             const float* const left = memory + (s - begin) % {STAGES} * {stage}; const float* const right = left + {left};\n\
+             #pragma unroll\n\
+             for (int k = 0; k < {SLAB}; k += 8) {{\n\
+             unsigned ah[{am}][4], al[{am}][4];\n\
+             #pragma unroll\n\
+             for (int i = 0; i < {am}; ++i) {{\n\
+             const int r = wm + i * 16 + g;\n\
+             split(left[{a0}], ah[i][0], al[i][0]); split(left[{a1}], ah[i][1], al[i][1]);\n\
+             split(left[{a2}], ah[i][2], al[i][2]); split(left[{a3}], ah[i][3], al[i][3]);\n\
+             }}\n\
+             #pragma unroll\n\
+             for (int j = 0; j < {an}; j += {un}) {{\n\
+             unsigned bh[{un}][2], bl[{un}][2];\n\
+             #pragma unroll\n\
+             for (int u = 0; u < {un}; ++u) {{\n\
+             const int r = wn + (j + u) * 8 + g;\n\
+             split(right[{b0}], bh[u][0], bl[u][0]); split(right[{b1}], bh[u][1], bl[u][1]);\n\
+             }}\n\
+             {multiply}\n\
+             }}\n\
+             }}\n\
+             }}\n\
+             #pragma unroll\n\
+             for (int i = 0; i < {am}; ++i)\n\
+             #pragma unroll\n\
+             for (int j = 0; j < {an}; ++j)\n\
+             #pragma unroll\n\
+             for (int h = 0; h < 2; ++h) {{\n\
+             const int m = m0 + wm + i * 16 + g + h * 8; int n = n0 + wn + j * 8 + t * 2;\n\
+             {write}\n\
+             }}\n\
+             }}",
+            parameters = super::parameters(2),
+            bm = tile.m,
+            bn = tile.n,
+            stage = left + right,
+            ahead = STAGES - 1,
+            waiting = STAGES - 2,
+            across = tile.across,
+            a0 = at(tile.m, "k + t", "r"),
+            a1 = at(tile.m, "k + t", "r + 8"),
+            a2 = at(tile.m, "k + t + 4", "r"),
+            a3 = at(tile.m, "k + t + 4", "r + 8"),
+            b0 = at(tile.n, "k + t", "r"),
+            b1 = at(tile.n, "k + t + 4", "r"),
+        );
+        Call::Kernel(Code {
+            text,
+            blocks: [n.div_ceil(tile.n), m.div_ceil(tile.m), *parts],
+            shared: STAGES * (left + right) * size_of::<f32>(),
+            operands: self.operands.clone(),
+            scratch: self.scratch,
+        })
+    }
+}

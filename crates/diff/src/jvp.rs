@@ -123,6 +123,7 @@ fn push(t: &mut Trace, y: Id, arg: usize, dot: Id) -> Option<Id> {
         Op::Fold(window) => t.fold(dot, window, &shape),
         Op::Wrap(pad) => t.wrap(dot, pad),
         Op::Unwrap(pad) => t.unwrap(dot, pad),
+        Op::Crop(crop) => t.crop(dot, crop, shape[0], [shape[2], shape[3]]),
         Op::Slice { axis, start } => t.slice(dot, axis, start, shape[axis]),
         Op::Embed { axis, start } => t.embed(dot, axis, start, shape[axis]),
     })

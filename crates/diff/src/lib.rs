@@ -23,5 +23,5 @@ pub use function::{Bits, Function};
 pub use jvp::jvp;
 pub use program::Program;
 pub use real::{Dtype, Real};
-pub use trace::{Conv, Id, Node, Op, Trace, Window};
+pub use trace::{Conv, Crop, Id, Node, Op, Origin, Trace, Window};
 pub use vjp::vjp;

@@ -48,6 +48,64 @@ pub struct Conv {
     pub groups: usize,
 }
 
+/// Where a window of a map begins, for the samples of a grid of pixels: at (p / divide)·times + plus along each axis, for
+/// pixel p.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Pixels that share a window.
+    pub divide: usize,
+    /// From one window to the next.
+    pub times: usize,
+    /// Along height and width.
+    pub plus: [isize; 2],
+}
+
+impl Origin {
+    /// The whole map.
+    pub const MAP: Origin = Origin {
+        divide: 1,
+        times: 0,
+        plus: [0, 0],
+    };
+
+    /// Where it begins along an axis for pixel p.
+    pub fn at(&self, axis: usize, p: usize) -> isize {
+        (p / self.divide * self.times) as isize + self.plus[axis]
+    }
+}
+
+/// One window of a map after another, zeros outside of the argument's window and of the map.
+///
+/// Sample n belongs to pixel n of the grid, which is walked again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Crop {
+    /// Rows and columns of pixels.
+    pub grid: [usize; 2],
+    /// Height and width of the map.
+    pub map: [usize; 2],
+    /// The argument's windows.
+    pub from: Origin,
+    /// The result's.
+    pub to: Origin,
+}
+
+impl Crop {
+    /// From the result's windows to the argument's.
+    pub fn transposed(self) -> Crop {
+        Crop {
+            from: self.to,
+            to: self.from,
+            ..self
+        }
+    }
+
+    /// Pixel of a sample.
+    pub fn pixel(&self, sample: usize) -> [usize; 2] {
+        let pixel = sample % (self.grid[0] * self.grid[1]);
+        [pixel / self.grid[1], pixel % self.grid[1]]
+    }
+}
+
 /// One operation. Shapes are those of the nodes; `Leaf`s are the inputs of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -118,6 +176,8 @@ pub enum Op {
         /// First index.
         start: usize,
     },
+    /// The part of each sample in another window; a single sample stands for all.
+    Crop(Crop),
     /// Arguments one after the other along an axis.
     Concat {
         /// Which axis.
@@ -458,6 +518,15 @@ impl Trace {
     pub fn sum_pool(&mut self, x: Id, window: Window) -> Id {
         let shape = self.pooled(x, window);
         self.linear(Op::SumPool(window), x, &shape)
+    }
+
+    /// Windows of height × width of samples, which are as many as asked or a single one.
+    pub fn crop(&mut self, x: Id, crop: Crop, samples: usize, size: [usize; 2]) -> Id {
+        let &[n, c, ..] = self.shape(x) else {
+            panic!("crop of {:?}", self.shape(x));
+        };
+        assert!(n == samples || n == 1, "crop of {n} samples to {samples}");
+        self.linear(Op::Crop(crop), x, &[samples, c, size[0], size[1]])
     }
 
     /// Transpose of [`Trace::sum_pool`], to the shape given.

@@ -119,6 +119,15 @@ fn transpose(t: &mut Trace, y: Id, arg: usize, bar: Id) -> Option<Id> {
         Op::Unwrap(pad) => t.wrap(bar, pad),
         Op::Slice { axis, start } => t.embed(bar, axis, start, shape[axis]),
         Op::Embed { axis, start } => t.slice(bar, axis, start, shape[axis]),
+        Op::Crop(crop) => {
+            let all = t.crop(
+                bar,
+                crop.transposed(),
+                t.shape(bar)[0],
+                [shape[2], shape[3]],
+            );
+            t.sum_to(all, &shape)
+        }
         Op::Concat { axis } => {
             let start = args[..arg].iter().map(|&a| t.shape(a)[axis]).sum();
             t.slice(bar, axis, start, shape[axis])

@@ -6,7 +6,9 @@
 //! k, each by both modes: reverse, and forward over reverse.
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Conv, Function, Id, Number, Precision, Program, Trace, Window, jvp, vjp};
+use polariscope_diff::{
+    Conv, Crop, Function, Id, Number, Origin, Precision, Program, Trace, Window, jvp, vjp,
+};
 
 /// A small deterministic generator of numbers in (−1, 1).
 struct Numbers(u64);
@@ -404,6 +406,27 @@ fn windows() {
         let columns = [2, 3 * w.kernel[0] * w.kernel[1], y[2] * y[3]];
         check("fold", &[&columns], |t, x| t.fold(x[0], w, &[2, 3, 6, 5]));
     }
+    let crop = Crop {
+        grid: [1, 3],
+        map: [4, 5],
+        from: Origin {
+            divide: 2,
+            times: 1,
+            plus: [-1, 0],
+        },
+        to: Origin {
+            divide: 1,
+            times: 2,
+            plus: [0, -2],
+        },
+    };
+    check("crop", &[&[6, 2, 3, 3]], |t, x| {
+        t.crop(x[0], crop, 6, [3, 4])
+    });
+    let from = Origin::MAP;
+    check("crop of one", &[&[1, 2, 4, 5]], |t, x| {
+        t.crop(x[0], Crop { from, ..crop }, 3, [2, 3])
+    });
     check("wrap", &[&[2, 2, 3, 4]], |t, x| {
         t.wrap(x[0], [(1, 2), (5, 1)])
     });

@@ -10,7 +10,7 @@ mod weights;
 mod weights_io;
 
 pub use cost::{multiplications, samples_a_task};
-pub use dipole::Dipole;
+pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};

@@ -57,18 +57,7 @@ pub struct Lowered {
 
 /// Expressions of a graph for `batch` samples.
 pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
-    let mut trace = Trace::new();
-    let x = trace.leaf(&dims(batch, graph.input()));
-    let params = graph.params.iter().map(|p| trace.leaf(&p.shape)).collect();
-    let mut lowering = Lowering {
-        graph,
-        batch,
-        mode,
-        t: trace,
-        params,
-        statistics: Vec::new(),
-        masks: Vec::new(),
-    };
+    let (mut lowering, x) = Lowering::new(graph, batch, mode);
     let mut values: Vec<Id> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
         let inputs: Vec<Id> = node.inputs.iter().map(|i| values[i.0]).collect();
@@ -95,7 +84,8 @@ pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
     }
 }
 
-fn dims(batch: usize, shape: Shape) -> Vec<usize> {
+/// Dimensions of a batch.
+pub(crate) fn dims(batch: usize, shape: Shape) -> Vec<usize> {
     match shape {
         Shape::Vector { features } => vec![batch, features],
         Shape::Signal { channels, length } => vec![batch, channels, 1, length],
@@ -124,18 +114,37 @@ fn function(activation: Activation) -> Option<Function> {
     })
 }
 
-struct Lowering<'a> {
-    graph: &'a Graph,
-    batch: usize,
-    mode: Mode,
-    t: Trace,
-    params: Vec<Id>,
-    statistics: Vec<BatchStatistics>,
-    masks: Vec<Mask>,
+/// Expressions that are being made.
+pub(crate) struct Lowering<'a> {
+    pub graph: &'a Graph,
+    pub batch: usize,
+    pub mode: Mode,
+    pub t: Trace,
+    pub params: Vec<Id>,
+    pub statistics: Vec<BatchStatistics>,
+    pub masks: Vec<Mask>,
 }
 
-impl Lowering<'_> {
-    fn node(&mut self, node: &Node, input: Id, inputs: &[Id]) -> Id {
+impl<'a> Lowering<'a> {
+    /// The leaves: an input of `batch` samples, and parameters.
+    pub fn new(graph: &'a Graph, batch: usize, mode: Mode) -> (Self, Id) {
+        let mut t = Trace::new();
+        let x = t.leaf(&dims(batch, graph.input()));
+        let params = graph.params.iter().map(|p| t.leaf(&p.shape)).collect();
+        let lowering = Lowering {
+            graph,
+            batch,
+            mode,
+            t,
+            params,
+            statistics: Vec::new(),
+            masks: Vec::new(),
+        };
+        (lowering, x)
+    }
+
+    /// What a node computes from its inputs.
+    pub fn node(&mut self, node: &Node, input: Id, inputs: &[Id]) -> Id {
         let shape = dims(self.batch, node.shape);
         let Some(&x) = inputs.first() else {
             return input;
@@ -384,7 +393,7 @@ impl Lowering<'_> {
     }
 
     /// A weight as O×C×kh×kw; those of signals have no height.
-    fn kernel(&mut self, weight: ParamId) -> Id {
+    pub fn kernel(&mut self, weight: ParamId) -> Id {
         let s = self.graph.param(weight).shape.clone();
         let w = self.params[weight.0];
         match s[..] {
@@ -394,7 +403,7 @@ impl Lowering<'_> {
     }
 
     /// Padding in numbers; a circular border is made before the window slides.
-    fn window(&mut self, x: Id, window: graph::Window, shape: Shape) -> (Id, Window) {
+    pub fn window(&mut self, x: Id, window: graph::Window, shape: Shape) -> (Id, Window) {
         let s = self.t.shape(x).to_vec();
         let amounts = [0, 1].map(|axis| {
             let extent = (window.kernel[axis] - 1) * window.dilation[axis] + 1;

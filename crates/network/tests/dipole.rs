@@ -5,6 +5,7 @@
 //! ring), one that is pasted beside its place (height for width, a channel for another), an affine op counted twice
 //! or not at all, a sample that reads a neighbour's patch.
 
+use polariscope_diff::Program;
 use polariscope_graph::{Graph, Role, ZooOptions, parse_file, zoo};
 use polariscope_network::{Dipole, Network, NetworkError, Scalar, Weights};
 
@@ -72,15 +73,34 @@ fn gradient(graph: &Graph, h: f64, scalar: Scalar) -> Vec<f64> {
     dipole.gradient(&weights(graph), &point(graph)).unwrap()
 }
 
+/// The same as one program.
+fn expressed(graph: &Graph, h: f64, scalar: Scalar) -> Vec<f64> {
+    let differences = polariscope_network::differences(graph, h, scalar);
+    let program = Program::new(&differences.trace, &[differences.output]);
+    let (x, weights) = (point(graph), weights(graph));
+    let mut leaves = vec![x.as_slice()];
+    leaves.extend(weights.values.iter().map(Vec::as_slice));
+    leaves.push(&differences.steps);
+    program.evaluate(&leaves).remove(0)
+}
+
 #[track_caller]
 fn check(graph: &Graph, h: f64, scalar: Scalar) {
-    let (want, found) = (differences(graph, h, scalar), gradient(graph, h, scalar));
-    assert_eq!(want.len(), found.len());
+    let want = differences(graph, h, scalar);
     let largest = want.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     assert!(largest > 1e-6, "nothing is tested: {largest}");
-    for (i, (want, found)) in want.iter().zip(&found).enumerate() {
-        let error = (want - found).abs() / largest;
-        assert!(error < TOLERANCE, "coordinate {i}: {found} for {want}");
+    for (way, found) in [
+        ("patches", gradient(graph, h, scalar)),
+        ("expressions", expressed(graph, h, scalar)),
+    ] {
+        assert_eq!(want.len(), found.len());
+        for (i, (want, found)) in want.iter().zip(&found).enumerate() {
+            let error = (want - found).abs() / largest;
+            assert!(
+                error < TOLERANCE,
+                "{way}, coordinate {i}: {found} for {want}"
+            );
+        }
     }
 }
 

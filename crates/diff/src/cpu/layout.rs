@@ -1,6 +1,7 @@
 //! Moving numbers without changing them: axes reordered, parts taken, parts joined.
 
 use super::functions::Elementary;
+use crate::trace::Crop;
 
 /// Axes before and after `axis`, multiplied out.
 fn around(shape: &[usize], axis: usize) -> (usize, usize) {
@@ -89,5 +90,35 @@ pub fn concat<T: Elementary>(axis: usize, parts: &[(&[T], &[usize])], out: &mut 
             y[start..start + run].copy_from_slice(x);
         }
         start += run;
+    }
+}
+
+/// Windows of samples, zeros outside.
+pub fn crop<T: Elementary>(crop: &Crop, x: &[T], shape: &[usize], out: &mut [T], to: &[usize]) {
+    let &[samples, channels, height, width] = shape else {
+        return;
+    };
+    let (plane, window) = (height * width, [to[2], to[3]]);
+    for (at, out) in out.chunks_exact_mut(window[0] * window[1]).enumerate() {
+        let (n, c) = (at / channels, at % channels);
+        let x = &x[(n % samples * channels + c) * plane..][..plane];
+        let pixel = crop.pixel(n);
+        // The index along an axis that index i of the result reads, if there is one.
+        let index = |axis: usize, i: usize| {
+            let place = crop.to.at(axis, pixel[axis]) + i as isize;
+            let inside = (0..crop.map[axis] as isize).contains(&place);
+            let index = place - crop.from.at(axis, pixel[axis]);
+            let there = (0..shape[2 + axis] as isize).contains(&index);
+            (inside && there).then_some(index as usize)
+        };
+        for (i, row) in out.chunks_exact_mut(window[1]).enumerate() {
+            let from = index(0, i);
+            for (j, out) in row.iter_mut().enumerate() {
+                *out = match (from, index(1, j)) {
+                    (Some(i), Some(j)) => x[i * width + j],
+                    _ => T::ZERO,
+                };
+            }
+        }
     }
 }

@@ -139,6 +139,7 @@ fn execute<T: Number>(op: &Op, step: &Step, args: &[&[T]], out: &mut [T]) {
         Op::Embed { axis, start } => {
             layout::embed(*axis, *start, args[0], shape(0), out, &step.shape)
         }
+        Op::Crop(crop) => layout::crop(crop, args[0], shape(0), out, &step.shape),
         Op::Concat { axis } => {
             let parts: Vec<_> = args
                 .iter()

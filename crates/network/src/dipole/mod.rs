@@ -15,6 +15,7 @@
 
 mod base;
 mod class;
+mod expressions;
 mod gather;
 mod linear;
 mod plan;
@@ -32,6 +33,7 @@ use rayon::prelude::*;
 
 use crate::{NetworkError, Scalar, Weights};
 use base::Base;
+pub use expressions::{Differences, differences};
 use plan::Plan;
 use stage::Sample;
 use work::Work;

@@ -1,6 +1,7 @@
 //! The same numbers in another order.
 
 use super::Elements;
+use crate::trace::{Crop, Origin};
 
 /// Numbers in a step along each axis.
 fn strides(shape: &[usize]) -> Vec<usize> {
@@ -95,5 +96,44 @@ pub fn unwrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
         eh * ew,
         pad[0].0,
         pad[1].0
+    ))
+}
+
+/// Windows of samples, zeros outside.
+pub fn crop(crop: &Crop, from: &[usize], to: &[usize]) -> Elements {
+    let [grid, map] = [crop.grid, crop.map];
+    // A single sample stands for all.
+    let sample = match from[0] {
+        1 => "0".to_owned(),
+        _ => format!("i / {}", to[1] * to[2] * to[3]),
+    };
+    let origin = |o: Origin, axis: usize, p: &str| {
+        format!("({p} / {} * {} + {})", o.divide, o.times, o.plus[axis])
+    };
+    Elements(format!(
+        "const int sample = (int)(i / {}), pixel = sample % {}, py = pixel / {}, px = pixel % {};\n\
+         const int y = {} + (int)(i / {} % {}), x = {} + (int)(i % {});\n\
+         const int sy = y - {}, sx = x - {};\n\
+         const bool there = y >= 0 && y < {} && x >= 0 && x < {} && sy >= 0 && sy < {} && sx >= 0 && sx < {};\n\
+         out[i] = there ? a0[(({sample}) * {c} + i / {} % {c}) * {} + sy * {} + sx] : (T)0;\n",
+        to[1] * to[2] * to[3],
+        grid[0] * grid[1],
+        grid[1],
+        grid[1],
+        origin(crop.to, 0, "py"),
+        to[3],
+        to[2],
+        origin(crop.to, 1, "px"),
+        to[3],
+        origin(crop.from, 0, "py"),
+        origin(crop.from, 1, "px"),
+        map[0],
+        map[1],
+        from[2],
+        from[3],
+        to[2] * to[3],
+        from[2] * from[3],
+        from[3],
+        c = to[1],
     ))
 }

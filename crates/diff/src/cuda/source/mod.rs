@@ -94,6 +94,7 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
             let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
             one(layout::concat(*axis, &lengths, to))
         }
+        Op::Crop(crop) => one(layout::crop(crop, shape(0), to)),
         Op::Wrap(pad) => one(layout::wrap(*pad, shape(0))),
         Op::Unwrap(pad) => one(layout::unwrap(*pad, to)),
         Op::SumPool(w) => one(window::sum_pool(w, shape(0))),

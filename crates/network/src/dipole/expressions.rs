@@ -1,0 +1,405 @@
+//! The dipole gradient as expressions, for devices that run whole programs.
+//!
+//! A layer holds the base point's map and, for each of the 2D samples, the window of it that the sample's pixel changes:
+//! (p / divide) + plus for pixel p, of one size for all. A convolution reads the base's map with the change of the window
+//! pasted in. Where windows are no longer worth it, or an op is not local, they are pasted into whole maps.
+
+use polariscope_diff::{Conv, Crop, Id, Origin, Trace, Window};
+use polariscope_graph::{self as graph, Graph, Node, Op, Padding, Shape};
+
+use crate::Scalar;
+use crate::lower::{Lowering, Mode};
+
+/// A window is worth it up to this part of the map.
+const WORTH: f64 = 0.7;
+
+/// Central differences as expressions: leaf 0 is the base point, leaf i + 1 parameter i, the last one the steps.
+#[derive(Clone, Debug)]
+pub struct Differences {
+    /// The expressions.
+    pub trace: Trace,
+    /// The D differences.
+    pub output: Id,
+    /// What the last leaf holds: ±h where a sample differs from the base point.
+    pub steps: Vec<f64>,
+}
+
+/// What the samples make of a layer.
+#[derive(Clone, Copy)]
+enum Moved {
+    /// Maps, N × layer.
+    Whole(Id),
+    /// Windows, N × channels × size.
+    Window {
+        patch: Id,
+        origin: Origin,
+        size: [usize; 2],
+    },
+}
+
+/// (f(x + h eᵢ) − f(x − h eᵢ)) / 2h for every i.
+pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
+    let inputs = graph.input().len();
+    let samples = 2 * inputs;
+    let (lowering, x) = Lowering::new(graph, 1, Mode::Evaluate);
+    let mut maker = Maker {
+        lowering,
+        samples,
+        grid: map(graph.input()).unwrap_or([1, 1]),
+    };
+    let steps = maker.steps(h);
+    let mut base: Vec<Id> = Vec::with_capacity(graph.nodes.len());
+    let mut moved: Vec<Moved> = Vec::with_capacity(graph.nodes.len());
+    let start = maker.input(x);
+    for node in &graph.nodes {
+        let inputs: Vec<Id> = node.inputs.iter().map(|i| base[i.0]).collect();
+        let from: Vec<Moved> = node.inputs.iter().map(|i| moved[i.0]).collect();
+        let shapes: Vec<Shape> = node.inputs.iter().map(|i| graph.nodes[i.0].shape).collect();
+        maker.lowering.batch = 1;
+        base.push(maker.lowering.node(node, x, &inputs));
+        maker.lowering.batch = samples;
+        moved.push(match inputs.is_empty() {
+            true => start,
+            false => maker.node(node, &inputs, &from, &shapes),
+        });
+    }
+    let last = graph.nodes.len() - 1;
+    let output = maker.whole(base[last], moved[last], graph.nodes[last].shape);
+    let outputs = graph.output().len();
+    let t = &mut maker.lowering.t;
+    let rows = t.reshape(output, &[samples, outputs]);
+    let value = match scalar {
+        Scalar::Logit(k) => t.slice(rows, 1, k, 1),
+        Scalar::Mean => {
+            let sum = t.sum(rows, &[1]);
+            t.scale(sum, 1.0 / outputs as f64)
+        }
+    };
+    let up = t.slice(value, 0, 0, inputs);
+    let down = t.slice(value, 0, inputs, inputs);
+    let change = t.sub(up, down);
+    let output = t.scale(change, 0.5 / h);
+    Differences {
+        trace: maker.lowering.t,
+        output,
+        steps,
+    }
+}
+
+/// Height and width of a layer that has them.
+fn map(shape: Shape) -> Option<[usize; 2]> {
+    match shape {
+        Shape::Image { height, width, .. } => Some([height, width]),
+        Shape::Signal { length, .. } => Some([1, length]),
+        Shape::Vector { .. } | Shape::Tokens { .. } => None,
+    }
+}
+
+/// A window that slides over a map.
+struct Slide {
+    window: graph::Window,
+    /// Zeros before the map.
+    pad: [usize; 2],
+}
+
+struct Maker<'a> {
+    lowering: Lowering<'a>,
+    /// 2D.
+    samples: usize,
+    /// Pixels of the input.
+    grid: [usize; 2],
+}
+
+impl Maker<'_> {
+    /// What the last leaf holds: for a map a number a channel, otherwise a number an input.
+    fn steps(&self, h: f64) -> Vec<f64> {
+        let inputs = self.samples / 2;
+        let pixels = self.grid[0] * self.grid[1];
+        let channels = inputs / pixels;
+        let mut steps = vec![0.0; self.samples * channels];
+        for (n, row) in steps.chunks_exact_mut(channels).enumerate() {
+            let sign = if n < inputs { h } else { -h };
+            row[n % inputs / pixels] = sign;
+        }
+        steps
+    }
+
+    /// The samples: the base point and their steps.
+    fn input(&mut self, x: Id) -> Moved {
+        let shape = self.lowering.graph.input();
+        let channels = self.samples / 2 / (self.grid[0] * self.grid[1]);
+        if map(shape).is_none() {
+            let t = &mut self.lowering.t;
+            let wide = [self.samples, channels];
+            let steps = t.leaf(&wide);
+            let flat = t.reshape(x, &[1, channels]);
+            let all = t.expand(flat, &wide);
+            let moved = t.add(all, steps);
+            let dims = crate::lower::dims(self.samples, shape);
+            return Moved::Whole(t.reshape(moved, &dims));
+        }
+        let origin = Origin {
+            divide: 1,
+            times: 1,
+            plus: [0, 0],
+        };
+        let size = [1, 1];
+        let pixel = self.crop(x, Origin::MAP, origin, self.grid, size);
+        let t = &mut self.lowering.t;
+        let steps = t.leaf(&[self.samples, channels, 1, 1]);
+        Moved::Window {
+            patch: t.add(pixel, steps),
+            origin,
+            size,
+        }
+    }
+
+    fn crop(&mut self, x: Id, from: Origin, to: Origin, map: [usize; 2], size: [usize; 2]) -> Id {
+        let crop = Crop {
+            grid: self.grid,
+            map,
+            from,
+            to,
+        };
+        self.lowering.t.crop(x, crop, self.samples, size)
+    }
+
+    /// What the samples make of a node.
+    fn node(&mut self, node: &Node, base: &[Id], moved: &[Moved], shapes: &[Shape]) -> Moved {
+        if let Some(local) = self.local(node, base, moved, shapes) {
+            return local;
+        }
+        let inputs: Vec<Id> = (0..base.len())
+            .map(|i| self.whole(base[i], moved[i], shapes[i]))
+            .collect();
+        Moved::Whole(self.lowering.node(node, inputs[0], &inputs))
+    }
+
+    /// The same on windows, where that is possible and worth it.
+    fn local(
+        &mut self,
+        node: &Node,
+        base: &[Id],
+        moved: &[Moved],
+        shapes: &[Shape],
+    ) -> Option<Moved> {
+        let (Moved::Window { origin, size, .. }, Some(_)) = (moved[0], map(node.shape)) else {
+            return None;
+        };
+        match node.op {
+            Op::Bias { .. }
+            | Op::Scale { .. }
+            | Op::Dropout { .. }
+            | Op::Activation(_)
+            | Op::BatchNorm { .. } => {
+                let Moved::Window { patch, .. } = moved[0] else {
+                    return None;
+                };
+                Some(self.pointwise(node, &[patch], origin, size))
+            }
+            Op::Add | Op::Concat => {
+                let (origin, size) = common(moved)?;
+                let inputs: Vec<Id> = (0..base.len())
+                    .map(|i| self.windows(base[i], moved[i], shapes[i], origin, size))
+                    .collect::<Option<_>>()?;
+                Some(self.pointwise(node, &inputs, origin, size))
+            }
+            Op::Conv {
+                weight,
+                scale,
+                window,
+                groups,
+            } => self.sliding(node, base, moved, shapes, window, |l, x, window| {
+                let w = l.kernel(weight);
+                let y = l.t.conv(x, w, Conv { window, groups });
+                l.t.scale(y, scale)
+            }),
+            Op::AvgPool(window) => {
+                self.sliding(node, base, moved, shapes, window, |l, x, window| {
+                    let taps = window.kernel[0] * window.kernel[1];
+                    let y = l.t.sum_pool(x, window);
+                    l.t.scale(y, 1.0 / taps as f64)
+                })
+            }
+            Op::MaxPool(window) if window.padding == Padding::Valid => {
+                self.sliding(node, base, moved, shapes, window, |l, x, window| {
+                    l.t.max_pool(x, window)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// An op that treats every position alike.
+    fn pointwise(&mut self, node: &Node, inputs: &[Id], origin: Origin, size: [usize; 2]) -> Moved {
+        let [height, width] = size;
+        let shape = match node.shape {
+            Shape::Signal { channels, .. } | Shape::Image { channels, .. } => Shape::Image {
+                channels,
+                height,
+                width,
+            },
+            other => other,
+        };
+        let node = Node {
+            shape,
+            ..node.clone()
+        };
+        Moved::Window {
+            patch: self.lowering.node(&node, inputs[0], inputs),
+            origin,
+            size,
+        }
+    }
+
+    /// An op whose window slides over the map: positions that see the window of the input are the window of the result.
+    fn sliding(
+        &mut self,
+        node: &Node,
+        base: &[Id],
+        moved: &[Moved],
+        shapes: &[Shape],
+        window: graph::Window,
+        op: impl FnOnce(&mut Lowering, Id, Window) -> Id,
+    ) -> Option<Moved> {
+        let (Moved::Window { origin, size, .. }, Some(to)) = (moved[0], map(node.shape)) else {
+            return None;
+        };
+        let square = window.stride[0] == window.stride[1] || self.grid[0] == 1;
+        if window.padding == Padding::Circular || !square {
+            return None;
+        }
+        let (_, padded) = self.lowering.window(base[0], window, shapes[0]);
+        let pad = [padded.pad[0].0, padded.pad[1].0];
+        let (result, read, reads) = Slide { window, pad }.windows(origin, size);
+        let new = result.1;
+        if (new[0] * new[1]) as f64 > WORTH * (to[0] * to[1]) as f64 {
+            return None;
+        }
+        let wide = self.windows(base[0], moved[0], shapes[0], read, reads)?;
+        let unpadded = Window {
+            pad: [(0, 0); 2],
+            ..padded
+        };
+        Some(Moved::Window {
+            patch: op(&mut self.lowering, wide, unpadded),
+            origin: result.0,
+            size: new,
+        })
+    }
+
+    /// Other windows of the same maps: those of the base with the change of the samples pasted in.
+    fn windows(
+        &mut self,
+        base: Id,
+        moved: Moved,
+        shape: Shape,
+        to: Origin,
+        size: [usize; 2],
+    ) -> Option<Id> {
+        let Moved::Window {
+            patch,
+            origin,
+            size: from,
+        } = moved
+        else {
+            return None;
+        };
+        let map = map(shape)?;
+        if (origin, from) == (to, size) {
+            return Some(patch);
+        }
+        let before = self.crop(base, Origin::MAP, origin, map, from);
+        let change = self.lowering.t.sub(patch, before);
+        let change = self.crop(change, origin, to, map, size);
+        let around = self.crop(base, Origin::MAP, to, map, size);
+        Some(self.lowering.t.add(around, change))
+    }
+
+    /// Whole maps.
+    fn whole(&mut self, base: Id, moved: Moved, shape: Shape) -> Id {
+        match (moved, map(shape)) {
+            (Moved::Whole(id), _) | (Moved::Window { patch: id, .. }, None) => id,
+            (
+                Moved::Window {
+                    patch,
+                    origin,
+                    size,
+                },
+                Some(map),
+            ) => {
+                let before = self.crop(base, Origin::MAP, origin, map, size);
+                let change = self.lowering.t.sub(patch, before);
+                let change = self.crop(change, origin, Origin::MAP, map, map);
+                let dims = self.lowering.t.shape(change).to_vec();
+                let base = self.lowering.t.expand(base, &dims);
+                self.lowering.t.add(base, change)
+            }
+        }
+    }
+}
+
+impl Slide {
+    /// The windows of the result, and those that it reads of the input, from those that have changed.
+    ///
+    /// Result o reads o·s − pad … o·s − pad + (k − 1)d. With q = p / divide = s·Q + e and e < s, what has changed begins at
+    /// q + plus: the first result that sees it is that of e = 0, the last one that of e = s − 1.
+    #[allow(clippy::type_complexity)]
+    fn windows(
+        &self,
+        origin: Origin,
+        size: [usize; 2],
+    ) -> ((Origin, [usize; 2]), Origin, [usize; 2]) {
+        let window = &self.window;
+        let stride = window.stride[1];
+        let divide = origin.divide * stride;
+        let (mut plus, mut sizes, mut reads, mut read) = ([0; 2], [0; 2], [0; 2], [0; 2]);
+        for axis in [0, 1] {
+            let s = window.stride[axis] as isize;
+            let extent = ((window.kernel[axis] - 1) * window.dilation[axis]) as isize;
+            let (pad, from) = (self.pad[axis] as isize, origin.plus[axis]);
+            let first = -(-(from + pad - extent)).div_euclid(s);
+            let last = (s - 1 + from + size[axis] as isize - 1 + pad).div_euclid(s);
+            plus[axis] = first;
+            sizes[axis] = (last - first + 1) as usize;
+            read[axis] = s * first - pad;
+            reads[axis] = ((last - first) * s + extent + 1) as usize;
+        }
+        let result = Origin {
+            divide,
+            times: 1,
+            plus,
+        };
+        let input = Origin {
+            divide,
+            times: stride,
+            plus: read,
+        };
+        ((result, sizes), input, reads)
+    }
+}
+
+/// The smallest window that contains all.
+fn common(moved: &[Moved]) -> Option<(Origin, [usize; 2])> {
+    let mut all: Option<(Origin, [usize; 2])> = None;
+    for one in moved {
+        let Moved::Window { origin, size, .. } = *one else {
+            return None;
+        };
+        let Some((so_far, extent)) = &mut all else {
+            all = Some((origin, size));
+            continue;
+        };
+        if so_far.divide != origin.divide {
+            return None;
+        }
+        for axis in [0, 1] {
+            let first = so_far.plus[axis].min(origin.plus[axis]);
+            let end = |plus: isize, size: usize| plus + size as isize;
+            let last = end(so_far.plus[axis], extent[axis]).max(end(origin.plus[axis], size[axis]));
+            so_far.plus[axis] = first;
+            extent[axis] = (last - first) as usize;
+        }
+    }
+    all
+}

@@ -1,4 +1,5 @@
 """What the benchmarks beside PyTorch share: its environment, its networks, our process."""
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -9,7 +10,9 @@ ENV = ROOT / "bench" / ".env-torch"
 
 
 def enter_environment():
-    """Continues in an interpreter that has PyTorch."""
+    """Continues in an interpreter that has PyTorch: this one, if it does."""
+    if importlib.util.find_spec("torch"):
+        return
     python = ENV / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", ENV], check=True)
@@ -76,7 +79,8 @@ class Native:
     """Our side, a process that takes commands."""
 
     def __init__(self, threads):
-        binary = ROOT / "target" / "release" / "polariscope-bench"
+        target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+        binary = target / "release" / "polariscope-bench"
         environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
         pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process = subprocess.Popen([binary], env=environment, **pipes)

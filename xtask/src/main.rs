@@ -60,6 +60,8 @@ const CUDA: [(&str, Check); 1] = [("cuda", |root| {
         "test",
         "-p",
         "polariscope-diff",
+        "-p",
+        "polariscope-network",
         "--test",
         "cuda",
         "--test",

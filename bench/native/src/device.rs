@@ -3,11 +3,22 @@
 use std::io::Write;
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Precision, Program, Trace, vjp};
-use polariscope_graph::{ZooOptions, zoo};
+use polariscope_diff::{Device, Place, Precision, Program, Trace, vjp};
+use polariscope_geometry::{
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
+};
+use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_network::{Mode, Weights, lower};
 
 use crate::Failure;
+
+/// As it is called in commands.
+pub fn precision(name: &str) -> Precision {
+    match name {
+        "fast" => Precision::Fast,
+        _ => Precision::Full,
+    }
+}
 
 /// Prints a line for each step: seconds, operations, bytes, name.
 pub fn roof(
@@ -18,11 +29,7 @@ pub fn roof(
     what: &str,
     precision: Precision,
 ) -> Result<(), Failure> {
-    let options = ZooOptions {
-        input: Some(input.parse()?),
-        ..ZooOptions::default()
-    };
-    let graph = zoo(architecture, &options)?;
+    let graph = network(architecture, input)?;
     let lowered = lower(&graph, batch, Mode::Evaluate);
     let mut t: Trace = lowered.trace;
     let one = t.constant_like(1.0, lowered.output);
@@ -64,4 +71,52 @@ pub fn roof(
         )?;
     }
     Ok(())
+}
+
+fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
+    let options = ZooOptions {
+        input: Some(input.parse()?),
+        ..ZooOptions::default()
+    };
+    Ok(zoo(architecture, &options)?)
+}
+
+/// Seconds of a network with fresh weights, by a dipole around one point or by `probes` gradients: those of waves of
+/// networks of a sampler, the first one left out.
+pub fn networks(
+    architecture: &str,
+    input: &str,
+    probes: Option<usize>,
+    count: u64,
+    precision: Precision,
+) -> Result<Vec<f64>, Failure> {
+    let graph = network(architecture, input)?;
+    let config = SampleConfig {
+        seed: 0,
+        method: Method::Sample,
+        gradient: match probes {
+            None => Gradient::Dipole { h: 100.0 },
+            Some(_) => Gradient::Autodiff,
+        },
+        probe: Probe::Gauss { sigma: 1.0 },
+        probes: probes.unwrap_or(1),
+        output: Output::Logit(0),
+        readouts: Readouts::Own,
+        centring: Centring::None,
+        place: Place {
+            device: Device::Cuda(0),
+            precision,
+        },
+    };
+    let limit = Limit::Networks(count);
+    let sampler = Sampler::<f32>::new(&graph, config, Vec::new(), limit, Shard::WHOLE)?;
+    let mut state = sampler.start();
+    let mut seconds = Vec::new();
+    while !sampler.done(&state) {
+        let (before, start) = (state.networks(), std::time::Instant::now());
+        sampler.advance(&mut state)?;
+        let networks = (state.networks() - before) as f64;
+        seconds.push(start.elapsed().as_secs_f64() / networks);
+    }
+    Ok(seconds.split_off(1))
 }

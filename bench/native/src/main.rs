@@ -6,6 +6,7 @@
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `data SPEC DIR` writes a data set to DIR;
 //! - `roof ARCH INPUT BATCH forward|gradient full|fast` prints seconds, operations and bytes of each step on a GPU;
+//! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints seconds a network, wave by wave, on a GPU;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,6 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use polariscope_diff::Precision;
 use tasks::Task;
 
 #[global_allocator]
@@ -65,19 +65,20 @@ fn main() -> Result<(), Failure> {
                 writeln!(out, "written")?;
             }
             ["roof", architecture, input, batch, what, precision] => {
-                let precision = match precision {
-                    "fast" => Precision::Fast,
-                    _ => Precision::Full,
-                };
-                device::roof(
-                    &mut out,
-                    architecture,
-                    input,
-                    batch.parse()?,
-                    what,
-                    precision,
-                )?;
+                let (batch, precision) = (batch.parse()?, device::precision(precision));
+                device::roof(&mut out, architecture, input, batch, what, precision)?;
                 writeln!(out, "done")?;
+            }
+            ["networks", architecture, input, probes, count, precision] => {
+                let probes = match probes {
+                    "dipole" => None,
+                    probes => Some(probes.parse()?),
+                };
+                let (count, precision) = (count.parse()?, device::precision(precision));
+                for seconds in device::networks(architecture, input, probes, count, precision)? {
+                    write!(out, "{seconds:.9} ")?;
+                }
+                writeln!(out)?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,
             _ => return Err(format!("unknown command: {line}").into()),

@@ -1,5 +1,6 @@
 //! What is timed.
 
+use polariscope_diff::Place;
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard, State,
 };
@@ -57,6 +58,7 @@ impl Sample {
             output: Output::Logit(0),
             readouts: Readouts::Own,
             centring,
+            place: Place::default(),
         };
         // A large network takes long: an eighth of a wave will do.
         let count = if graph.parameter_count() > 1_000_000 {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use polariscope_diff::Device;
 use polariscope_diff::cuda::Gpu;
+use polariscope_diff::{Device, Place, Precision};
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
@@ -93,6 +93,15 @@ pub struct Common {
     /// Where to compute: cpu, cuda or cuda:N
     #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     pub device: Device,
+    /// Products of f32 on a GPU: full, or fast (TF32: factors of 11 bits)
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOW",
+        default_value = "full",
+        hide_possible_values = true
+    )]
+    pub precision: Products,
     /// Precision of the computation: f32 or f64
     #[arg(
         long,
@@ -120,12 +129,16 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if let Device::Cuda(ordinal) = self.device {
-            if !matches!(verb, Verb::Eval(_)) {
+            if !matches!(verb, Verb::Eval(_) | Verb::Geometry(_) | Verb::Plan(_)) {
                 return Err(CliError::Usage(
-                    "only eval runs on a GPU yet; use --device cpu".into(),
+                    "only eval and geometry run on a GPU yet; use --device cpu".into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
+        } else if self.precision == Products::Fast {
+            return Err(CliError::Usage(
+                "--precision fast: only a GPU has fast products; add --device cuda".into(),
+            ));
         }
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new()
@@ -134,6 +147,17 @@ impl Common {
                 .map_err(|e| CliError::Failed(format!("cannot start {threads} threads: {e}")))?;
         }
         Ok(())
+    }
+
+    /// Where networks are computed.
+    pub fn place(&self) -> Place {
+        Place {
+            device: self.device,
+            precision: match self.precision {
+                Products::Full => Precision::Full,
+                Products::Fast => Precision::Fast,
+            },
+        }
     }
 
     /// Refuses `--out` for a verb that only prints.
@@ -153,8 +177,20 @@ impl Common {
         table.insert("seed".into(), toml::Value::Integer(self.seed as i64));
         table.insert("dtype".into(), self.dtype.name().into());
         table.insert("device".into(), self.device.to_string().into());
+        if self.precision == Products::Fast {
+            table.insert("precision".into(), "fast".into());
+        }
         table
     }
+}
+
+/// How f32 is multiplied on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Products {
+    /// As precisely as f32 is.
+    Full,
+    /// By factors of 11 bits.
+    Fast,
 }
 
 /// Precision of the computation.

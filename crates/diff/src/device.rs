@@ -29,6 +29,15 @@ pub enum Precision {
     Fast,
 }
 
+/// A device and how it multiplies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Where.
+    pub device: Device,
+    /// How precisely; the CPU knows full precision alone.
+    pub precision: Precision,
+}
+
 impl std::fmt::Display for Device {
     /// As on the command line.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

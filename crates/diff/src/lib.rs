@@ -18,7 +18,7 @@ mod vjp;
 
 pub use cost::Cost;
 pub use cpu::Number;
-pub use device::{Device, Loaded, Precision, Session};
+pub use device::{Device, Loaded, Place, Precision, Session};
 pub use function::{Bits, Function};
 pub use jvp::jvp;
 pub use program::Program;

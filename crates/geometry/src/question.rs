@@ -151,6 +151,9 @@ impl FromStr for Method {
     }
 }
 
+/// The stream of a network's points.
+pub(crate) const PROBES: &str = "probes";
+
 /// The law of the inputs at which gradients are taken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Probe {
@@ -207,7 +210,7 @@ impl Probe {
     /// The points of network `index`, [`Probe::count`] × dim.
     pub(crate) fn points(&self, wanted: usize, dim: usize, seed: u64, index: u64) -> Vec<f32> {
         let count = self.count(wanted, dim);
-        let stream = Stream::new(seed, index, "probes");
+        let stream = Stream::new(seed, index, PROBES);
         match self {
             Probe::Zero => vec![0.0; dim],
             Probe::Gauss { sigma } => {

@@ -1,6 +1,7 @@
 //! The sampler against closed forms, and against itself cut into pieces. Catches wrong factors (probes, read-outs,
 //! outputs), biased errors, and sums that depend on order.
 
+use polariscope_diff::Place;
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampled, Sampler,
     Shard, Spectrum, State, TopSampler,
@@ -18,6 +19,7 @@ fn config(output: Output, readouts: Readouts) -> SampleConfig {
         output,
         readouts,
         centring: Centring::None,
+        place: Place::default(),
     }
 }
 

@@ -6,6 +6,7 @@ mod dipole;
 mod error;
 mod lower;
 mod network;
+mod resident;
 mod weights;
 mod weights_io;
 
@@ -14,5 +15,6 @@ pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};
+pub use resident::{Draws, Resident};
 pub use weights::Weights;
 pub use weights_io::{Contents, WeightsError};

@@ -28,7 +28,7 @@ pub enum Scalar {
 
 /// A question to a network; the plan for it is made once for each batch size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Query {
+pub(crate) enum Query {
     Output,
     InputGradient(Scalar),
     InputGradientTangent(Scalar),
@@ -405,7 +405,7 @@ impl<T: Number> Network<T> {
 }
 
 /// The plan of a query for a batch.
-fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
+pub(crate) fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
     let Lowered {
         trace: mut t,
         x,

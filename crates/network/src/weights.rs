@@ -65,6 +65,13 @@ impl<T: Real> Weights<T> {
     }
 }
 
+/// The numbers of a tensor.
+pub(crate) fn tensor<T: Real>(param: &Param, stream: Stream) -> Vec<T> {
+    let mut values = vec![T::ZERO; param.len()];
+    draw_tensor(param, stream, &mut values);
+    values
+}
+
 fn draw_tensor<T: Real>(param: &Param, stream: Stream, values: &mut [T]) {
     match param.law {
         Law::Constant(c) => values.fill(widen(c as f32)),

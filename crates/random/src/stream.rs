@@ -57,6 +57,11 @@ impl Stream {
         fill_on(path, self, Map::Normal { std }, 0, out);
     }
 
+    /// What names the stream to another generator of the same numbers: the key and the high half of the counter.
+    pub fn words(&self) -> [u32; 4] {
+        [self.key[0], self.key[1], self.id[0], self.id[1]]
+    }
+
     /// A reader that consumes the stream's bits one after the other.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(*self)

@@ -110,7 +110,7 @@ fn plan<T: Float>(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     } = job(&sampled)?;
     question.limit = Limit::Networks(NETWORKS);
     compute::check(&graph, &question)?;
-    let sampler = compute::sampler::<T>(&graph, &question, Vec::new(), Shard::WHOLE, common.seed)?;
+    let sampler = compute::sampler::<T>(&graph, &question, Vec::new(), Shard::WHOLE, common)?;
     let mut state = sampler.start();
     // The first wave makes plans and workspaces.
     sampler.advance(&mut state)?;

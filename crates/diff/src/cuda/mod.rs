@@ -25,6 +25,8 @@ pub struct Workspace<T> {
     buffers: Vec<Array<T>>,
     scratch: Array<T>,
     calls: Vec<Planned>,
+    /// Buffer of each output.
+    results: Vec<usize>,
     /// What the last run left, by output.
     outputs: Vec<Vec<T>>,
 }
@@ -105,6 +107,7 @@ impl<T: Number> Workspace<T> {
             buffers: arrays(&program.buffers)?,
             scratch: gpu.zeros(scratch)?,
             calls: planned,
+            results: program.outputs.iter().map(|&(buffer, _)| buffer).collect(),
             outputs: program
                 .outputs
                 .iter()
@@ -136,6 +139,11 @@ impl<T: Number> Workspace<T> {
     /// A leaf, for kernels that fill it.
     pub fn leaf(&self, leaf: usize) -> &Array<T> {
         &self.leaves[leaf]
+    }
+
+    /// Where output number i lies.
+    pub fn result(&self, i: usize) -> &Array<T> {
+        &self.buffers[self.results[i]]
     }
 
     /// Starts the program on what the leaves hold; results stay on the GPU.

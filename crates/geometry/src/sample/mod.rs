@@ -15,9 +15,9 @@ mod sum;
 mod tiles;
 mod top;
 
+use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
-use rayon::prelude::*;
 
 pub use readout::Readouts;
 pub use source::{Centring, Config, best_readouts};
@@ -36,6 +36,8 @@ pub const GROUPS: usize = 16;
 const ROWS: usize = 256;
 /// Multiplications for each entry of G that do the same.
 const WORK: f64 = 300.0;
+/// Networks of a block on a GPU.
+const ON_A_GPU: usize = 16;
 /// No stop rule asks for more networks.
 pub const MOST: u64 = 1 << 20;
 
@@ -102,6 +104,7 @@ impl State {
 /// A planned run.
 ///
 /// ```
+/// use polariscope_diff::Place;
 /// use polariscope_geometry::{Gradient, Limit, Method, Output, Probe, Sampler};
 /// use polariscope_geometry::{Centring, Readouts, SampleConfig, Shard};
 /// use polariscope_graph::{ZooOptions, zoo};
@@ -116,6 +119,7 @@ impl State {
 ///     output: Output::Logit(0),
 ///     readouts: Readouts::Drawn(1),
 ///     centring: Centring::None,
+///     place: Place::default(),
 /// };
 /// let sampler = Sampler::<f32>::new(&graph, config, Vec::new(), Limit::Networks(500), Shard::WHOLE)?;
 /// let mut state = sampler.start();
@@ -162,7 +166,11 @@ impl<T: Float> Sampler<T> {
         }
         let source = Source::new(graph, config, given)?;
         let dim = source.dim() as f64;
-        let enough = (WORK * dim * dim / source.work()).ceil() as usize;
+        let enough = match source.config().place.device {
+            Device::Cpu => (WORK * dim * dim / source.work()).ceil() as usize,
+            // Sums are made while the GPU waits.
+            Device::Cuda(_) => ON_A_GPU,
+        };
         let block = enough.clamp(1, (ROWS / source.rows_a_network()).max(1)) as u64;
         let quantum = quantum(source.largest()?, limit.networks(), block);
         Ok(Self {
@@ -251,10 +259,7 @@ impl<T: Float> Sampler<T> {
             .collect();
         let networks: Vec<u64> = blocks.concat();
         let mut buffer = vec![T::ZERO; networks.len() * row];
-        buffer
-            .par_chunks_mut(row)
-            .zip(&networks)
-            .try_for_each(|(out, &index)| self.source.rows(index, out))?;
+        self.source.rows(&networks, &mut buffer)?;
         let mut at = 0;
         for (sum, block) in state.sums.iter_mut().zip(&blocks) {
             let part = &buffer[at * row..][..block.len() * row];

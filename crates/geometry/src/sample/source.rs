@@ -9,12 +9,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use polariscope_diff::Number;
+use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
-use polariscope_network::{Dipole, Network, Scalar, Weights, multiplications};
+use polariscope_network::{Dipole, Network, Resident, Scalar, Weights, multiplications};
 use polariscope_random::Stream;
+use rayon::prelude::*;
 
 use super::readout::{Readouts, Trunk, best};
+use crate::question::PROBES;
 use crate::{GeometryError, Gradient, Method, Output, Probe};
 
 /// What is sampled.
@@ -36,6 +38,8 @@ pub struct Config {
     pub readouts: Readouts,
     /// Whether the mean gradient is removed, as PCA does.
     pub centring: Centring,
+    /// Where it is computed.
+    pub place: Place,
 }
 
 impl Config {
@@ -90,6 +94,7 @@ pub(crate) struct Source<T> {
     network: Network<T>,
     trunk: Option<Trunk>,
     dipole: Option<Dipole<T>>,
+    resident: Option<Mutex<Resident<T>>>,
     /// Networks in place of random ones.
     given: Vec<Weights<T>>,
     /// Weights to draw into.
@@ -128,14 +133,19 @@ impl<T: Number> Source<T> {
             (Some(_), readouts) => readouts,
         };
         let network = Network::new(trunk.as_ref().map_or(graph, |t| &t.graph).clone());
-        Ok(Self {
+        let mut source = Self {
             config,
             network,
             trunk,
             dipole,
+            resident: None,
             given,
             idle: Mutex::default(),
-        })
+        };
+        if let Device::Cuda(ordinal) = source.config.place.device {
+            source.resident = Some(Mutex::new(source.settle(ordinal)?));
+        }
+        Ok(source)
     }
 
     /// The question as resolved: read-outs that apply, probes that exist.
@@ -176,28 +186,41 @@ impl<T: Number> Source<T> {
         DRAW * self.network.graph().parameter_count() as f64
     }
 
-    /// Writes the rows of network `index`.
-    pub fn rows(&self, index: u64, out: &mut [T]) -> Result<(), GeometryError> {
-        let rows = match self.given.get(index as usize) {
-            Some(weights) => self.rows_of(weights, index),
-            None => {
-                let idle = self.lock().pop();
-                let graph = self.network.graph();
-                let mut weights = idle.unwrap_or_else(|| Weights::zeros(graph));
-                weights.redraw(graph, self.config.seed, index);
-                let rows = self.rows_of(&weights, index);
-                self.lock().push(weights);
-                rows
-            }
-        }?;
+    /// Writes the rows of some networks, one after the other.
+    pub fn rows(&self, networks: &[u64], out: &mut [T]) -> Result<(), GeometryError> {
+        let row = self.rows_a_network() * self.dim();
         let scale = T::from_f64(1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt());
-        for (out, x) in out.iter_mut().zip(&rows) {
-            if !x.is_finite() {
-                return Err(GeometryError::NotFinite { network: index });
-            }
-            *out = *x * scale;
+        if let Some(resident) = &self.resident {
+            let mut resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
+            self.resident_rows(&mut resident, networks, out)?;
         }
-        Ok(())
+        let each = out.par_chunks_mut(row).zip(networks);
+        each.try_for_each(|(out, &index)| {
+            if self.resident.is_none() {
+                out.copy_from_slice(&self.drawn_rows(index)?);
+            }
+            for x in out {
+                if !x.is_finite() {
+                    return Err(GeometryError::NotFinite { network: index });
+                }
+                *x *= scale;
+            }
+            Ok(())
+        })
+    }
+
+    /// Rows of network `index`, drawn or given.
+    fn drawn_rows(&self, index: u64) -> Result<Vec<T>, GeometryError> {
+        if let Some(weights) = self.given.get(index as usize) {
+            return self.rows_of(weights, index);
+        }
+        let idle = self.lock().pop();
+        let graph = self.network.graph();
+        let mut weights = idle.unwrap_or_else(|| Weights::zeros(graph));
+        weights.redraw(graph, self.config.seed, index);
+        let rows = self.rows_of(&weights, index);
+        self.lock().push(weights);
+        rows
     }
 
     /// Rows that are summed, not averaged: the outputs under `all` where no read-out stands for them.
@@ -221,21 +244,32 @@ impl<T: Number> Source<T> {
         }
         if self.config.method == Method::Mixed {
             let z = self.direction(index);
-            let scalar = match self.config.output {
-                Output::Logit(k) => Scalar::Logit(k),
-                Output::Mean | Output::All => Scalar::Mean,
-            };
             return Ok(self
                 .network
-                .input_gradient_tangent(weights, &z, &x, scalar)?);
+                .input_gradient_tangent(weights, &z, &x, self.scalar())?);
         }
-        let k = self.cotangents_a_network();
-        let repeated = match k {
-            1 => x,
-            _ => x.chunks_exact(dim).flat_map(|x| x.repeat(k)).collect(),
-        };
+        let x = self.repeated(x);
         let u = self.cotangents(index).repeat(self.config.probes);
-        Ok(self.network.input_vjp(weights, &repeated, &u)?)
+        Ok(self.network.input_vjp(weights, &x, &u)?)
+    }
+
+    /// The one scalar of a dipole or of mixed derivatives.
+    fn scalar(&self) -> Scalar {
+        match self.config.output {
+            Output::Logit(k) => Scalar::Logit(k),
+            Output::Mean | Output::All => Scalar::Mean,
+        }
+    }
+
+    /// Points once for each of their cotangents.
+    fn repeated(&self, x: Vec<T>) -> Vec<T> {
+        match self.cotangents_a_network() {
+            1 => x,
+            k => x
+                .chunks_exact(self.dim())
+                .flat_map(|x| x.repeat(k))
+                .collect(),
+        }
     }
 
     /// The probes of a network, probes × dim.
@@ -277,7 +311,7 @@ impl<T: Number> Source<T> {
         let graph = self.network.graph();
         let mut z = Weights::<T>::zeros(graph);
         for i in graph.trainable() {
-            let name = format!("direction of {}", graph.params[i].name);
+            let name = direction_name(&graph.params[i].name);
             let mut draws = vec![0f32; graph.params[i].len()];
             Stream::new(self.config.seed, index, &name).normal(1.0, &mut draws);
             for (z, draw) in z.values[i].iter_mut().zip(draws) {
@@ -285,6 +319,67 @@ impl<T: Number> Source<T> {
             }
         }
         z
+    }
+
+    /// The question on a GPU.
+    fn settle(&self, ordinal: usize) -> Result<Resident<T>, GeometryError> {
+        let (graph, precision) = (self.network.graph(), self.config.place.precision);
+        let rows = self.rows_a_network();
+        Ok(match (self.config.gradient, self.config.method) {
+            (Gradient::Dipole { h }, _) => {
+                Resident::dipole(graph, h, self.scalar(), ordinal, precision)?
+            }
+            (_, Method::Mixed) => {
+                Resident::tangent(graph, rows, self.scalar(), ordinal, precision)?
+            }
+            _ => Resident::input_vjp(graph, rows, ordinal, precision)?,
+        })
+    }
+
+    /// [`Self::drawn_rows`] of some networks, on the GPU until the last one is done.
+    fn resident_rows(
+        &self,
+        resident: &mut Resident<T>,
+        networks: &[u64],
+        out: &mut [T],
+    ) -> Result<(), GeometryError> {
+        let Config {
+            seed,
+            probes,
+            ref probe,
+            ..
+        } = self.config;
+        let answers_each = match self.dipole {
+            Some(_) => probes,
+            None => 1,
+        };
+        let mut answers = resident.answers(networks.len() * answers_each)?;
+        for (i, &index) in networks.iter().enumerate() {
+            match self.given.get(index as usize) {
+                Some(weights) => resident.load(weights)?,
+                None => resident.draw(seed, index)?,
+            }
+            if self.dipole.is_some() {
+                for (j, x) in self.points(index).chunks_exact(self.dim()).enumerate() {
+                    resident.set_points(x)?;
+                    resident.answer(&mut answers, i * probes + j)?;
+                }
+                continue;
+            }
+            match probe {
+                // Those of `points`, without the way through our memory.
+                Probe::Gauss { sigma } if self.cotangents_a_network() == 1 => {
+                    resident.draw_points(Stream::new(seed, index, PROBES), *sigma)?;
+                }
+                _ => resident.set_points(&self.repeated(self.points(index)))?,
+            }
+            match self.config.method {
+                Method::Mixed => resident.draw_direction(seed, index, direction_name)?,
+                _ => resident.set_cotangents(&self.cotangents(index).repeat(probes))?,
+            }
+            resident.answer(&mut answers, i)?;
+        }
+        Ok(resident.fetch(&answers, out)?)
     }
 
     /// A few networks, to set the scale: the largest diagonal entry of their A.
@@ -299,7 +394,7 @@ impl<T: Number> Source<T> {
         let mut largest = 0f64;
         let mut buffer = vec![T::ZERO; rows * dim];
         for index in 0..networks {
-            self.rows(index, &mut buffer)?;
+            self.rows(&[index], &mut buffer)?;
             let diagonal = |d: usize| -> f64 {
                 let column = buffer.iter().skip(d).step_by(dim);
                 column.map(|x| x.to_f64().powi(2)).sum()
@@ -312,6 +407,11 @@ impl<T: Number> Source<T> {
             Err(GeometryError::Vanishes)
         }
     }
+}
+
+/// The stream of z over a parameter.
+fn direction_name(parameter: &str) -> String {
+    format!("direction of {parameter}")
 }
 
 /// The number of read-outs for each trunk that reaches a precision soonest; costs are counted, not timed, so the
@@ -330,7 +430,7 @@ pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readou
     let mut rows = Vec::new();
     for index in 0..PILOTS {
         let mut buffer = vec![T::ZERO; PILOT_READOUTS * dim];
-        source.rows(index, &mut buffer)?;
+        source.rows(&[index], &mut buffer)?;
         let wide: Vec<f64> = buffer.iter().map(|x| x.to_f64()).collect();
         rows.push(wide.chunks_exact(dim).map(<[f64]>::to_vec).collect());
     }

@@ -124,10 +124,8 @@ impl<T: Float> TopSampler<T> {
             let last = (first + GROUPS as u64).min(self.networks);
             let count = (last - first) as usize;
             let mut buffer = vec![T::ZERO; count * rows * dim];
-            buffer
-                .par_chunks_mut(rows * dim)
-                .enumerate()
-                .try_for_each(|(i, out)| self.source.rows(first + i as u64, out))?;
+            let networks: Vec<u64> = (first..last).collect();
+            self.source.rows(&networks, &mut buffer)?;
             let wide: Vec<f64> = buffer.par_iter().map(|x| x.to_f64()).collect();
             wide.chunks_exact(rows * dim)
                 .for_each(|a| traces.add(crate::matrix::dot(a, a)));

@@ -87,9 +87,9 @@ pub fn sampler<T: Float>(
     question: &Question,
     given: Vec<Weights<T>>,
     shard: Shard,
-    seed: u64,
+    common: &Common,
 ) -> Result<Sampler<T>, CliError> {
-    let config = sample_config::<T>(graph, question, &given, seed)?;
+    let config = sample_config::<T>(graph, question, &given, common)?;
     Ok(Sampler::new(graph, config, given, question.limit, shard)?)
 }
 
@@ -98,9 +98,10 @@ pub fn sample_config<T: Float>(
     graph: &Graph,
     question: &Question,
     given: &[Weights<T>],
-    seed: u64,
+    common: &Common,
 ) -> Result<SampleConfig, CliError> {
-    let mut config = question.sample_config(seed);
+    let mut config = question.sample_config(common.seed);
+    config.place = common.place();
     if question.integrate == Integrate::LastLayer && given.is_empty() {
         config.readouts = best_readouts::<T>(graph, &config)?;
     }

@@ -182,7 +182,7 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
     let weights_given = !given.is_empty();
     let mut found = if sampling {
         let sampler = clock.time("planning", || {
-            compute::sampler(&graph, &question, given, shard, common.seed)
+            compute::sampler(&graph, &question, given, shard, common)
         })?;
         let state = clock.time("sampling", || {
             compute::sample(&sampler, &mut directory, common)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
+use polariscope_diff::Place;
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, kernel_memory,
 };
@@ -423,6 +424,7 @@ impl Question {
             output: self.output,
             readouts: Readouts::Own,
             centring: self.centring,
+            place: Place::default(),
         }
     }
 

@@ -62,7 +62,7 @@ pub fn run<T: Float>(job: Job<T>, k: usize, common: &Common) -> Result<(), CliEr
         Limit::Networks(n) => n,
         Limit::Error(_) => NETWORKS,
     };
-    let config = compute::sample_config::<T>(&graph, &question, &given, common.seed)?;
+    let config = compute::sample_config::<T>(&graph, &question, &given, common)?;
     let sampler = TopSampler::new(&graph, config, given, networks, k)?;
     afford(sampler.memory(), "ask for fewer directions")?;
     let mut directory = match run::open(&request, common)? {

@@ -23,11 +23,25 @@ use crate::real::Real;
 use compile::Target;
 
 /// A number that lies in the memory of a GPU as it lies in ours.
-pub trait Stored: DeviceRepr + ValidAsZeroBits {}
-impl Stored for f32 {}
-impl Stored for f64 {}
-impl Stored for i64 {}
-impl Stored for u32 {}
+pub trait Stored: DeviceRepr + ValidAsZeroBits {
+    /// An array as an argument of a kernel that touches so many numbers.
+    fn argument(array: &Array<Self>, touched: usize) -> Argument<'_>
+    where
+        Self: Sized;
+}
+macro_rules! stored {
+    ($t:ty, $argument:path) => {
+        impl Stored for $t {
+            fn argument(array: &Array<Self>, touched: usize) -> Argument<'_> {
+                $argument(array, touched)
+            }
+        }
+    };
+}
+stored!(f32, Argument::F32);
+stored!(f64, Argument::F64);
+stored!(i64, Argument::I64);
+stored!(u32, Argument::U32);
 
 /// Where numbers lie on the GPU.
 type Address = driver::CUdeviceptr;
@@ -177,6 +191,19 @@ impl Gpu {
         let copied = self.stream.memcpy_dtoh(&from.slice(..to.len()), to);
         copied.map_err(said).map_err(failed("copying from it"))?;
         self.wait()
+    }
+
+    /// Copies the first `n` numbers of an array to another one, from number `at` on.
+    pub fn copy<T: Stored>(
+        &self,
+        from: &Array<T>,
+        n: usize,
+        to: &mut Array<T>,
+        at: usize,
+    ) -> Result<(), CudaError> {
+        let mut to = to.slice_mut(at..at + n);
+        let copied = self.stream.memcpy_dtod(&from.slice(..n), &mut to);
+        copied.map_err(said).map_err(failed("copying on it"))
     }
 
     /// Waits until all that was asked is done.

@@ -15,6 +15,7 @@ pub mod program;
 mod real;
 mod trace;
 mod vjp;
+mod vmap;
 
 pub use cost::Cost;
 pub use cpu::Number;
@@ -25,3 +26,4 @@ pub use program::Program;
 pub use real::{Dtype, Real};
 pub use trace::{Conv, Crop, Id, Node, Op, Origin, Trace, Window};
 pub use vjp::vjp;
+pub use vmap::vmap;

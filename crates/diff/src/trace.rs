@@ -40,12 +40,27 @@ impl Window {
 }
 
 /// A convolution's loop nest: `y[n,o,p] = Σ x[n,c,s·p+d·t−pad] w[o,c,t]` within each channel group.
+///
+/// Weights of several networks lie one after the other, and so do their samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// Kernel, stride, dilation, padding.
     pub window: Window,
     /// Channel groups.
     pub groups: usize,
+    /// Sets of weights.
+    pub networks: usize,
+}
+
+impl Conv {
+    /// Of one network.
+    pub fn new(window: Window, groups: usize) -> Self {
+        Conv {
+            window,
+            groups,
+            networks: 1,
+        }
+    }
 }
 
 /// Where a window of a map begins, for the samples of a grid of pixels: at (p / divide)·times + plus along each axis, for
@@ -176,7 +191,7 @@ pub enum Op {
         /// First index.
         start: usize,
     },
-    /// The part of each sample in another window; a single sample stands for all.
+    /// The part of each sample in another window; where there are fewer samples, each stands for as many neighbours.
     Crop(Crop),
     /// Arguments one after the other along an axis.
     Concat {
@@ -250,7 +265,7 @@ impl Trace {
         self.nodes.is_empty()
     }
 
-    fn push(&mut self, op: Op, args: &[Id], shape: &[usize]) -> Id {
+    pub(crate) fn push(&mut self, op: Op, args: &[Id], shape: &[usize]) -> Id {
         let node = Node {
             op,
             args: args.to_vec(),
@@ -497,10 +512,13 @@ impl Trace {
         let mut shape = self.pooled(x, conv.window);
         let (c, sw) = (shape[1], self.shape(w));
         assert!(
-            sw[1] * conv.groups == c && sw[0] % conv.groups == 0 && sw[2..] == conv.window.kernel,
+            sw[1] * conv.groups == c
+                && sw[0] % (conv.groups * conv.networks) == 0
+                && shape[0].is_multiple_of(conv.networks)
+                && sw[2..] == conv.window.kernel,
             "conv of {c} channels with {sw:?}"
         );
-        shape[1] = sw[0];
+        shape[1] = sw[0] / conv.networks;
         self.bilinear(Op::ConvForward(conv), x, w, &shape)
     }
 
@@ -520,12 +538,15 @@ impl Trace {
         self.linear(Op::SumPool(window), x, &shape)
     }
 
-    /// Windows of height × width of samples, which are as many as asked or a single one.
+    /// Windows of height × width of samples; where there are fewer, each stands for as many neighbours.
     pub fn crop(&mut self, x: Id, crop: Crop, samples: usize, size: [usize; 2]) -> Id {
         let &[n, c, ..] = self.shape(x) else {
             panic!("crop of {:?}", self.shape(x));
         };
-        assert!(n == samples || n == 1, "crop of {n} samples to {samples}");
+        assert!(
+            samples.is_multiple_of(n),
+            "crop of {n} samples to {samples}"
+        );
         self.linear(Op::Crop(crop), x, &[samples, c, size[0], size[1]])
     }
 

@@ -120,13 +120,12 @@ fn transpose(t: &mut Trace, y: Id, arg: usize, bar: Id) -> Option<Id> {
         Op::Slice { axis, start } => t.embed(bar, axis, start, shape[axis]),
         Op::Embed { axis, start } => t.slice(bar, axis, start, shape[axis]),
         Op::Crop(crop) => {
-            let all = t.crop(
-                bar,
-                crop.transposed(),
-                t.shape(bar)[0],
-                [shape[2], shape[3]],
-            );
-            t.sum_to(all, &shape)
+            let samples = t.shape(bar)[0];
+            let all = t.crop(bar, crop.transposed(), samples, [shape[2], shape[3]]);
+            let each = [shape[0], samples / shape[0], shape[1] * shape[2] * shape[3]];
+            let all = t.reshape(all, &each);
+            let sum = t.sum(all, &[1]);
+            t.reshape(sum, &shape)
         }
         Op::Concat { axis } => {
             let start = args[..arg].iter().map(|&a| t.shape(a)[axis]).sum();

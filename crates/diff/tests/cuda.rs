@@ -68,6 +68,7 @@ fn convolutions() {
                 pad: [(pad, pad); 2],
             },
             groups,
+            networks: 1,
         };
         let w = [o, x[1] / groups, kernel, kernel];
         let y = [

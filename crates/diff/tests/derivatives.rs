@@ -7,7 +7,7 @@
 
 use polariscope_diff::cuda::{Gpu, Workspace};
 use polariscope_diff::{
-    Conv, Crop, Function, Id, Number, Origin, Precision, Program, Trace, Window, jvp, vjp,
+    Conv, Crop, Function, Id, Number, Origin, Precision, Program, Trace, Window, jvp, vjp, vmap,
 };
 
 /// A small deterministic generator of numbers in (−1, 1).
@@ -113,30 +113,43 @@ fn check_at(
     let length = along.iter().map(|u| dot(u, u)).sum::<f64>().sqrt();
     along.iter_mut().flatten().for_each(|u| *u /= length);
     let weights = numbers.take(shape.iter().product());
-    let evaluate = |h: f64| -> Vec<f64> {
-        let moved: Vec<Vec<f64>> = at
-            .iter()
-            .zip(&along)
-            .map(|(x, u)| x.iter().zip(u).map(|(x, u)| x + h * u).collect())
-            .collect();
-        let leaves: Vec<&[f64]> = moved
-            .iter()
-            .chain(&along)
-            .map(Vec::as_slice)
-            .chain([weights.as_slice()])
-            .collect();
-        program
-            .evaluate(&leaves)
-            .into_iter()
-            .map(|v| v[0])
-            .collect()
+    // The leaves with the inputs from number `first` on moved by h.
+    let leaves = |h: f64, first: usize| -> Vec<Vec<f64>> {
+        let moved = at.iter().zip(&along).enumerate().map(|(i, (x, u))| {
+            let h = if i < first { 0.0 } else { h };
+            x.iter().zip(u).map(|(x, u)| x + h * u).collect()
+        });
+        let rest = along.iter().cloned().chain([weights.clone()]);
+        moved.chain(rest).collect()
     };
+    let evaluate_from = |h: f64, first: usize| -> Vec<f64> {
+        let outputs = run(&program, &leaves(h, first));
+        outputs.into_iter().map(|v| v[0]).collect()
+    };
+    let evaluate = |h: f64| evaluate_from(h, 0);
     let exact = evaluate(0.0);
-    if std::env::var_os("POLARISCOPE_CUDA").is_some() {
-        let leaves: Vec<Vec<f64>> = at.iter().chain(&along).cloned().collect();
-        let leaves = [leaves, vec![weights.clone()]].concat();
-        on_the_gpu::<f64>(name, &program, &leaves, &exact, 1e-11);
-        on_the_gpu::<f32>(name, &program, &leaves, &exact, 1e-5);
+    on_the_gpu(name, &program, &leaves(0.0, 0));
+    // Three values of the inputs at once, and of the last one alone.
+    for first in [0, x.len() - 1] {
+        let steps = [0.0, 0.1, -0.2];
+        let (many, outputs) = vmap(&t, &outputs, &x[first..], steps.len());
+        let program = Program::new(&many, &outputs);
+        let mut together = leaves(0.0, first);
+        for (i, leaf) in together.iter_mut().enumerate().take(x.len()).skip(first) {
+            *leaf = steps.map(|h| leaves(h, first)[i].clone()).concat();
+        }
+        let found = run(&program, &together);
+        for (k, h) in steps.into_iter().enumerate() {
+            for (i, want) in evaluate_from(h, first).into_iter().enumerate() {
+                let error = (found[i][k] - want).abs();
+                assert!(
+                    error < 1e-11 * (1.0 + want.abs()),
+                    "{name}: output {i} is {want}, but {} beside others",
+                    found[i][k]
+                );
+            }
+        }
+        on_the_gpu(name, &program, &together);
     }
     // Fourth-order central difference: the error is h⁴ f⁽⁵⁾/30 plus rounding/h, both below 1e-9 here.
     let h = 2e-3;
@@ -173,8 +186,21 @@ fn check_at(
     }
 }
 
+fn run(program: &Program, leaves: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let leaves: Vec<&[f64]> = leaves.iter().map(Vec::as_slice).collect();
+    program.evaluate(&leaves)
+}
+
 /// The same program on a GPU, to a share of the largest number (`cargo xtask test-cuda`).
-fn on_the_gpu<T: Number>(
+fn on_the_gpu(name: &str, program: &Program, leaves: &[Vec<f64>]) {
+    if std::env::var_os("POLARISCOPE_CUDA").is_some() {
+        let exact = run(program, leaves).concat();
+        on_the_gpu_in::<f64>(name, program, leaves, &exact, 1e-11);
+        on_the_gpu_in::<f32>(name, program, leaves, &exact, 1e-5);
+    }
+}
+
+fn on_the_gpu_in<T: Number>(
     name: &str,
     program: &Program,
     leaves: &[Vec<f64>],
@@ -190,11 +216,11 @@ fn on_the_gpu<T: Number>(
         Workspace::<T>::new(Gpu::open(0).unwrap(), program, Precision::Full).unwrap();
     workspace.run(program, &leaves).unwrap();
     let scale = exact.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-    for (i, exact) in exact.iter().enumerate() {
-        let found = workspace.output(i)[0].to_f64();
+    let outputs = (0..program.outputs.len()).flat_map(|i| workspace.output(i));
+    for (i, (found, exact)) in outputs.zip(exact).enumerate() {
         assert!(
-            (found - exact).abs() < tolerance * scale,
-            "{name}: output {i} is {found} on the GPU, {exact} here"
+            (found.to_f64() - exact).abs() < tolerance * scale,
+            "{name}: number {i} is {found} on the GPU, {exact} here"
         );
     }
 }
@@ -357,6 +383,7 @@ fn convolutions() {
         let conv = Conv {
             window: window(kernel, stride, dilation, pad),
             groups,
+            networks: 1,
         };
         check(
             name,

@@ -51,7 +51,7 @@ impl Case {
             dilation: [1, 1],
             pad: [(pad, pad); 2],
         };
-        let conv = Conv { window, groups };
+        let conv = Conv::new(window, groups);
         let y = [
             x[0],
             o,

@@ -164,7 +164,7 @@ impl<'a> Lowering<'a> {
             } => {
                 let (x, window) = self.window(x, window, node.shape);
                 let w = self.kernel(weight);
-                let y = self.t.conv(x, w, Conv { window, groups });
+                let y = self.t.conv(x, w, Conv::new(window, groups));
                 self.t.scale(y, scale)
             }
             Op::Local {

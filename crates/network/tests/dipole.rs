@@ -80,7 +80,7 @@ fn expressed(graph: &Graph, h: f64, scalar: Scalar) -> Vec<f64> {
     let (x, weights) = (point(graph), weights(graph));
     let mut leaves = vec![x.as_slice()];
     leaves.extend(weights.values.iter().map(Vec::as_slice));
-    leaves.push(&differences.steps);
+    leaves.extend(differences.constants.iter().map(Vec::as_slice));
     program.evaluate(&leaves).remove(0)
 }
 

@@ -32,7 +32,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// From the shapes of x and w.
+    /// Those of one network, from the shapes of x and w of all.
     pub fn new(conv: Conv, x: &[usize], w: &[usize]) -> Self {
         let (oh, ow) = (
             conv.window.positions(0, x[2]),
@@ -40,11 +40,11 @@ impl Sizes {
         );
         Sizes {
             conv,
-            n: x[0],
+            n: x[0] / conv.networks,
             c: x[1],
             h: x[2],
             w: x[3],
-            o: w[0],
+            o: w[0] / conv.networks,
             oh,
             ow,
         }

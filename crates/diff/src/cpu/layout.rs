@@ -101,7 +101,7 @@ pub fn crop<T: Elementary>(crop: &Crop, x: &[T], shape: &[usize], out: &mut [T],
     let (plane, window) = (height * width, [to[2], to[3]]);
     for (at, out) in out.chunks_exact_mut(window[0] * window[1]).enumerate() {
         let (n, c) = (at / channels, at % channels);
-        let x = &x[(n % samples * channels + c) * plane..][..plane];
+        let x = &x[(n / (to[0] / samples) * channels + c) * plane..][..plane];
         let pixel = crop.pixel(n);
         // The index along an axis that index i of the result reads, if there is one.
         let index = |axis: usize, i: usize| {

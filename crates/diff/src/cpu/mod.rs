@@ -100,30 +100,39 @@ fn fetch<'a, T>(argument: &Argument, leaves: &[&'a [T]], buffers: &'a [Vec<T>]) 
     }
 }
 
+/// The parts of two arguments and a result that belong to each of some networks.
+fn each<T>(networks: usize, args: &[&[T]], out: &mut [T], f: impl Fn(&[T], &[T], &mut [T])) {
+    let share = |x: &[T]| x.len() / networks;
+    let (a, b, y) = (share(args[0]), share(args[1]), share(out));
+    for (i, out) in out.chunks_exact_mut(y.max(1)).enumerate() {
+        f(&args[0][i * a..][..a], &args[1][i * b..][..b], out);
+    }
+}
+
 fn execute<T: Number>(op: &Op, step: &Step, args: &[&[T]], out: &mut [T]) {
     let shape = |i: usize| step.args[i].shape.as_slice();
     match op {
         Op::Sum => reduce::sum(args[0], shape(0), out, &step.shape),
         Op::Permute(order) => layout::permute(order, args[0], shape(0), out),
         Op::MatMul { ta, tb } => matmul(args, (shape(0), *ta), (shape(1), *tb), out),
-        Op::ConvForward(c) => conv::forward(
-            &conv::Sizes::new(*c, shape(0), shape(1)),
-            args[0],
-            args[1],
-            out,
-        ),
-        Op::ConvInput(c) => conv::input(
-            &conv::Sizes::new(*c, &step.shape, shape(1)),
-            args[0],
-            args[1],
-            out,
-        ),
-        Op::ConvWeight(c) => conv::weight(
-            &conv::Sizes::new(*c, shape(0), &step.shape),
-            args[0],
-            args[1],
-            out,
-        ),
+        Op::ConvForward(c) => {
+            let sizes = conv::Sizes::new(*c, shape(0), shape(1));
+            each(c.networks, args, out, |x, w, y| {
+                conv::forward(&sizes, x, w, y)
+            });
+        }
+        Op::ConvInput(c) => {
+            let sizes = conv::Sizes::new(*c, &step.shape, shape(1));
+            each(c.networks, args, out, |dy, w, dx| {
+                conv::input(&sizes, dy, w, dx)
+            });
+        }
+        Op::ConvWeight(c) => {
+            let sizes = conv::Sizes::new(*c, shape(0), &step.shape);
+            each(c.networks, args, out, |x, dy, dw| {
+                conv::weight(&sizes, x, dy, dw)
+            });
+        }
         Op::SumPool(w) => pool::sum_pool(*w, args[0], shape(0), out),
         Op::SumPoolTranspose(w) => pool::sum_pool_transpose(*w, args[0], out, &step.shape),
         Op::ArgMax(w) => pool::arg_max(*w, args[0], shape(0), out),

@@ -13,15 +13,15 @@ use crate::lower::{Lowering, Mode};
 /// A window is worth it up to this part of the map.
 const WORTH: f64 = 0.7;
 
-/// Central differences as expressions: leaf 0 is the base point, leaf i + 1 parameter i, the last one the steps.
+/// Central differences as expressions: leaf 0 is the base point, leaf i + 1 parameter i, constants follow.
 #[derive(Clone, Debug)]
 pub struct Differences {
     /// The expressions.
     pub trace: Trace,
     /// The D differences.
     pub output: Id,
-    /// What the last leaf holds: ±h where a sample differs from the base point.
-    pub steps: Vec<f64>,
+    /// What the last leaves hold.
+    pub constants: Vec<Vec<f64>>,
 }
 
 /// What the samples make of a layer.
@@ -46,8 +46,10 @@ pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
         lowering,
         samples,
         grid: map(graph.input()).unwrap_or([1, 1]),
+        constants: Vec::new(),
     };
     let steps = maker.steps(h);
+    maker.constants.push(steps);
     let mut base: Vec<Id> = Vec::with_capacity(graph.nodes.len());
     let mut moved: Vec<Moved> = Vec::with_capacity(graph.nodes.len());
     let start = maker.input(x);
@@ -56,11 +58,12 @@ pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
         let from: Vec<Moved> = node.inputs.iter().map(|i| moved[i.0]).collect();
         let shapes: Vec<Shape> = node.inputs.iter().map(|i| graph.nodes[i.0].shape).collect();
         maker.lowering.batch = 1;
-        base.push(maker.lowering.node(node, x, &inputs));
+        let result = maker.lowering.node(node, x, &inputs);
+        base.push(result);
         maker.lowering.batch = samples;
         moved.push(match inputs.is_empty() {
             true => start,
-            false => maker.node(node, &inputs, &from, &shapes),
+            false => maker.node(node, result, &inputs, &from, &shapes),
         });
     }
     let last = graph.nodes.len() - 1;
@@ -82,7 +85,7 @@ pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
     Differences {
         trace: maker.lowering.t,
         output,
-        steps,
+        constants: maker.constants,
     }
 }
 
@@ -95,11 +98,16 @@ fn map(shape: Shape) -> Option<[usize; 2]> {
     }
 }
 
-/// A window that slides over a map.
-struct Slide {
-    window: graph::Window,
-    /// Zeros before the map.
-    pad: [usize; 2],
+/// What a window that slides over a map sees of a change.
+struct Seen {
+    /// Windows of the result.
+    origin: Origin,
+    size: [usize; 2],
+    /// Windows that they read.
+    read: Origin,
+    reads: [usize; 2],
+    /// The window on those, without padding.
+    window: Window,
 }
 
 struct Maker<'a> {
@@ -108,10 +116,11 @@ struct Maker<'a> {
     samples: usize,
     /// Pixels of the input.
     grid: [usize; 2],
+    constants: Vec<Vec<f64>>,
 }
 
 impl Maker<'_> {
-    /// What the last leaf holds: for a map a number a channel, otherwise a number an input.
+    /// ±h where a sample differs from the base point: for a map a number a channel, otherwise a number an input.
     fn steps(&self, h: f64) -> Vec<f64> {
         let inputs = self.samples / 2;
         let pixels = self.grid[0] * self.grid[1];
@@ -165,8 +174,15 @@ impl Maker<'_> {
     }
 
     /// What the samples make of a node.
-    fn node(&mut self, node: &Node, base: &[Id], moved: &[Moved], shapes: &[Shape]) -> Moved {
-        if let Some(local) = self.local(node, base, moved, shapes) {
+    fn node(
+        &mut self,
+        node: &Node,
+        result: Id,
+        base: &[Id],
+        moved: &[Moved],
+        shapes: &[Shape],
+    ) -> Moved {
+        if let Some(local) = self.local(node, result, base, moved, shapes) {
             return local;
         }
         let inputs: Vec<Id> = (0..base.len())
@@ -179,6 +195,7 @@ impl Maker<'_> {
     fn local(
         &mut self,
         node: &Node,
+        result: Id,
         base: &[Id],
         moved: &[Moved],
         shapes: &[Shape],
@@ -209,11 +226,19 @@ impl Maker<'_> {
                 scale,
                 window,
                 groups,
-            } => self.sliding(node, base, moved, shapes, window, |l, x, window| {
-                let w = l.kernel(weight);
-                let y = l.t.conv(x, w, Conv { window, groups });
-                l.t.scale(y, scale)
-            }),
+            } => {
+                let conv = |l: &mut Lowering, x: Id, window: Window| {
+                    let w = l.kernel(weight);
+                    let y = l.t.conv(x, w, Conv::new(window, groups));
+                    l.t.scale(y, scale)
+                };
+                let taps = window.kernel[0] * window.kernel[1];
+                let few = size[0] * size[1] < taps && window.stride == [1, 1] && groups == 1;
+                match few {
+                    true => self.change(node, result, base, moved, shapes, window, conv),
+                    false => self.sliding(node, base, moved, shapes, window, conv),
+                }
+            }
             Op::AvgPool(window) => {
                 self.sliding(node, base, moved, shapes, window, |l, x, window| {
                     let taps = window.kernel[0] * window.kernel[1];
@@ -262,6 +287,79 @@ impl Maker<'_> {
         window: graph::Window,
         op: impl FnOnce(&mut Lowering, Id, Window) -> Id,
     ) -> Option<Moved> {
+        let seen = self.seen(node, base, moved, shapes, window)?;
+        let wide = self.windows(base[0], moved[0], shapes[0], seen.read, seen.reads)?;
+        Some(Moved::Window {
+            patch: op(&mut self.lowering, wide, seen.window),
+            origin: seen.origin,
+            size: seen.size,
+        })
+    }
+
+    /// A convolution whose input has changed in fewer places than it has taps: what the change contributes is a product
+    /// with one matrix, the convolution of maps that are one in one place; the rest is the base's result.
+    #[allow(clippy::too_many_arguments)]
+    fn change(
+        &mut self,
+        node: &Node,
+        result: Id,
+        base: &[Id],
+        moved: &[Moved],
+        shapes: &[Shape],
+        window: graph::Window,
+        conv: impl FnOnce(&mut Lowering, Id, Window) -> Id,
+    ) -> Option<Moved> {
+        let seen = self.seen(node, base, moved, shapes, window)?;
+        let Moved::Window {
+            patch,
+            origin,
+            size,
+        } = moved[0]
+        else {
+            return None;
+        };
+        let (from, to) = (map(shapes[0])?, map(node.shape)?);
+        let channels = self.lowering.t.shape(patch)[1];
+        let numbers = channels * size[0] * size[1];
+        // Map number i is one in place i of the window, within what the convolution reads.
+        let [height, width] = seen.reads;
+        let mut ones = vec![0.0; numbers * channels * height * width];
+        for (i, map) in ones.chunks_exact_mut(channels * height * width).enumerate() {
+            let (c, place) = (i / (size[0] * size[1]), i % (size[0] * size[1]));
+            let at = [place / size[1], place % size[1]];
+            let [y, x] =
+                [0, 1].map(|axis| at[axis] + (origin.plus[axis] - seen.read.plus[axis]) as usize);
+            map[(c * height + y) * width + x] = 1.0;
+        }
+        self.constants.push(ones);
+        let ones = self.lowering.t.leaf(&[numbers, channels, height, width]);
+        let each = conv(&mut self.lowering, ones, seen.window);
+        let before = self.crop(base[0], Origin::MAP, origin, from, size);
+        let change = self.lowering.t.sub(patch, before);
+        let change = self.crop(change, origin, origin, from, size);
+        let around = self.crop(result, Origin::MAP, seen.origin, to, seen.size);
+        let t = &mut self.lowering.t;
+        let shape = t.shape(around).to_vec();
+        let change = t.reshape(change, &[1, self.samples, numbers]);
+        let each = t.reshape(each, &[1, numbers, shape[1] * shape[2] * shape[3]]);
+        let product = t.matmul(change, each, false, false);
+        let product = t.reshape(product, &shape);
+        Some(Moved::Window {
+            patch: t.add(around, product),
+            origin: seen.origin,
+            size: seen.size,
+        })
+    }
+
+    /// The windows of a sliding op, if they are worth it.
+    fn seen(
+        &mut self,
+        node: &Node,
+        base: &[Id],
+        moved: &[Moved],
+        shapes: &[Shape],
+        window: graph::Window,
+    ) -> Option<Seen> {
         let (Moved::Window { origin, size, .. }, Some(to)) = (moved[0], map(node.shape)) else {
             return None;
         };
@@ -270,22 +368,9 @@ impl Maker<'_> {
             return None;
         }
         let (_, padded) = self.lowering.window(base[0], window, shapes[0]);
-        let pad = [padded.pad[0].0, padded.pad[1].0];
-        let (result, read, reads) = Slide { window, pad }.windows(origin, size);
-        let new = result.1;
-        if (new[0] * new[1]) as f64 > WORTH * (to[0] * to[1]) as f64 {
-            return None;
-        }
-        let wide = self.windows(base[0], moved[0], shapes[0], read, reads)?;
-        let unpadded = Window {
-            pad: [(0, 0); 2],
-            ..padded
-        };
-        Some(Moved::Window {
-            patch: op(&mut self.lowering, wide, unpadded),
-            origin: result.0,
-            size: new,
-        })
+        let seen = Seen::new(padded, origin, size);
+        let worth = WORTH * (to[0] * to[1]) as f64;
+        ((seen.size[0] * seen.size[1]) as f64 <= worth).then_some(seen)
     }
 
     /// Other windows of the same maps: those of the base with the change of the samples pasted in.
@@ -339,25 +424,17 @@ impl Maker<'_> {
     }
 }
 
-impl Slide {
-    /// The windows of the result, and those that it reads of the input, from those that have changed.
+impl Seen {
+    /// Of a change in these windows.
     ///
     /// Result o reads o·s − pad … o·s − pad + (k − 1)d. With q = p / divide = s·Q + e and e < s, what has changed begins at
     /// q + plus: the first result that sees it is that of e = 0, the last one that of e = s − 1.
-    #[allow(clippy::type_complexity)]
-    fn windows(
-        &self,
-        origin: Origin,
-        size: [usize; 2],
-    ) -> ((Origin, [usize; 2]), Origin, [usize; 2]) {
-        let window = &self.window;
-        let stride = window.stride[1];
-        let divide = origin.divide * stride;
+    fn new(window: Window, origin: Origin, size: [usize; 2]) -> Self {
         let (mut plus, mut sizes, mut reads, mut read) = ([0; 2], [0; 2], [0; 2], [0; 2]);
         for axis in [0, 1] {
             let s = window.stride[axis] as isize;
             let extent = ((window.kernel[axis] - 1) * window.dilation[axis]) as isize;
-            let (pad, from) = (self.pad[axis] as isize, origin.plus[axis]);
+            let (pad, from) = (window.pad[axis].0 as isize, origin.plus[axis]);
             let first = -(-(from + pad - extent)).div_euclid(s);
             let last = (s - 1 + from + size[axis] as isize - 1 + pad).div_euclid(s);
             plus[axis] = first;
@@ -365,17 +442,25 @@ impl Slide {
             read[axis] = s * first - pad;
             reads[axis] = ((last - first) * s + extent + 1) as usize;
         }
-        let result = Origin {
-            divide,
-            times: 1,
-            plus,
-        };
-        let input = Origin {
-            divide,
-            times: stride,
-            plus: read,
-        };
-        ((result, sizes), input, reads)
+        let divide = origin.divide * window.stride[1];
+        Seen {
+            origin: Origin {
+                divide,
+                times: 1,
+                plus,
+            },
+            size: sizes,
+            read: Origin {
+                divide,
+                times: window.stride[1],
+                plus: read,
+            },
+            reads,
+            window: Window {
+                pad: [(0, 0); 2],
+                ..window
+            },
+        }
     }
 }
 

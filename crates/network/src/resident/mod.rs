@@ -37,8 +37,12 @@ impl<T: Number> Resident<T> {
         let differences = differences(graph, h, scalar);
         let program = Program::new(&differences.trace, &[differences.output]);
         let mut resident = Resident::new(graph, &program, ordinal, precision)?;
-        let steps: Vec<T> = differences.steps.iter().map(|&h| T::from_f64(h)).collect();
-        resident.workspace.upload(1 + graph.params.len(), &steps)?;
+        for (i, values) in differences.constants.iter().enumerate() {
+            let values: Vec<T> = values.iter().map(|&x| T::from_f64(x)).collect();
+            resident
+                .workspace
+                .upload(1 + graph.params.len() + i, &values)?;
+        }
         Ok(resident)
     }
 

@@ -18,8 +18,9 @@ const BLOCKS: usize = 512;
 /// Terms that are worth a block.
 const TERMS: usize = 1024;
 
-/// A product in each of the groups.
+/// A product in each of the networks and groups.
 struct Contraction {
+    networks: usize,
     groups: usize,
     m: usize,
     n: usize,
@@ -29,9 +30,11 @@ struct Contraction {
     b: String,
     /// Where C[m, n] of group g goes.
     c: String,
+    /// Numbers of a network's arguments.
+    lengths: [usize; 2],
 }
 
-/// Sizes: N×C×H×W and O×C/g×kh×kw to N×O×OH×OW.
+/// Sizes of one network: N×C×H×W and O×C/g×kh×kw to N×O×OH×OW.
 pub struct Sizes {
     pub n: usize,
     pub c: usize,
@@ -48,17 +51,30 @@ pub struct Sizes {
 impl Sizes {
     pub fn new(conv: &Conv, x: &[usize], w: &[usize]) -> Self {
         Sizes {
-            n: x[0],
+            n: x[0] / conv.networks,
             c: x[1],
             h: x[2],
             w: x[3],
-            o: w[0],
+            o: w[0] / conv.networks,
             oh: conv.window.positions(0, x[2]),
             ow: conv.window.positions(1, x[3]),
             cg: x[1] / conv.groups,
-            og: w[0] / conv.groups,
+            og: w[0] / conv.networks / conv.groups,
             taps: conv.window.kernel[0] * conv.window.kernel[1],
         }
+    }
+
+    /// Numbers of x, w and y.
+    fn x(&self) -> usize {
+        self.n * self.c * self.h * self.w
+    }
+
+    fn w(&self) -> usize {
+        self.o * self.cg * self.taps
+    }
+
+    fn y(&self) -> usize {
+        self.n * self.o * self.oh * self.ow
     }
 
     /// x at the tap `t` of channel `c` of group g, at output position `p` of sample `s`.
@@ -88,6 +104,8 @@ pub fn forward(conv: &Conv, x: &[usize], w: &[usize]) -> Vec<Call> {
     let s = Sizes::new(conv, x, w);
     let (taps, positions, q) = (s.taps, s.oh * s.ow, s.cg * s.taps);
     product(&Contraction {
+        networks: conv.networks,
+        lengths: [s.x(), s.w()],
         groups: conv.groups,
         m: s.og,
         n: s.n * positions,
@@ -116,6 +134,8 @@ pub fn input(conv: &Conv, x: &[usize], w: &[usize]) -> Vec<Call> {
     let window = conv.window;
     let (taps, positions, plane, q) = (s.taps, s.oh * s.ow, s.h * s.w, s.cg * s.taps);
     product(&Contraction {
+        networks: conv.networks,
+        lengths: [s.y(), s.w()],
         groups: conv.groups,
         m: s.cg,
         n: s.n * plane,
@@ -157,6 +177,8 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize]) -> Vec<Call> {
     let s = Sizes::new(conv, x, w);
     let (taps, positions, q) = (s.taps, s.oh * s.ow, s.cg * s.taps);
     product(&Contraction {
+        networks: conv.networks,
+        lengths: [s.x(), s.y()],
         groups: conv.groups,
         m: s.og,
         n: q,
@@ -183,11 +205,12 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize]) -> Vec<Call> {
 /// a second kernel adds.
 fn product(p: &Contraction) -> Vec<Call> {
     let (rows, columns) = (p.m.div_ceil(TILE), p.n.div_ceil(TILE));
-    let tiles = rows * columns * p.groups;
+    let tiles = rows * columns * p.groups * p.networks;
     let parts = (BLOCKS / tiles).min(p.k / TERMS).clamp(1, 64);
     let share = p.k.div_ceil(parts).next_multiple_of(DEPTH);
     let parts = p.k.div_ceil(share).max(1);
-    let numbers = p.groups * p.m * p.n;
+    let each = p.groups * p.m * p.n;
+    let numbers = p.networks * each;
     let Contraction {
         m, n, k, a, b, c, ..
     } = p;
@@ -206,7 +229,9 @@ fn product(p: &Contraction) -> Vec<Call> {
     let text = format!(
         "({parameters}) {{\n\
          __shared__ T left[{DEPTH}][{TILE} + 1], right[{DEPTH}][{TILE} + 1];\n\
-         const int g = blockIdx.z / {parts}, part = blockIdx.z % {parts};\n\
+         const int g = blockIdx.z / {parts} % {groups}, part = blockIdx.z % {parts};\n\
+         const long long network = blockIdx.z / {parts} / {groups};\n\
+         out += network * {each}; a0 += network * {}; a1 += network * {};\n\
          const int m0 = blockIdx.y * {TILE}, n0 = blockIdx.x * {TILE};\n\
          const int last = min((part + 1) * {share}, {k});\n\
          const auto load_a = [&](int m, int k) -> T {{ {a} }};\n\
@@ -234,11 +259,14 @@ fn product(p: &Contraction) -> Vec<Call> {
          if (m < {m} && n < {n}) {store} = sum[x][y];\n\
          }}\n\
          }}",
+        p.lengths[0],
+        p.lengths[1],
+        groups = p.groups,
         parameters = parameters(2),
     );
     let mut calls = vec![Call::Kernel(Code {
         text,
-        blocks: [columns, rows, p.groups * parts],
+        blocks: [columns, rows, p.networks * p.groups * parts],
         shared: 0,
         operands,
         scratch,

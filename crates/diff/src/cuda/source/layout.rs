@@ -102,11 +102,8 @@ pub fn unwrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
 /// Windows of samples, zeros outside.
 pub fn crop(crop: &Crop, from: &[usize], to: &[usize]) -> Elements {
     let [grid, map] = [crop.grid, crop.map];
-    // A single sample stands for all.
-    let sample = match from[0] {
-        1 => "0".to_owned(),
-        _ => format!("i / {}", to[1] * to[2] * to[3]),
-    };
+    // Each stands for as many neighbours.
+    let sample = format!("i / {}", to[1] * to[2] * to[3] * (to[0] / from[0]));
     let origin = |o: Origin, axis: usize, p: &str| {
         format!("({p} / {} * {} + {})", o.divide, o.times, o.plus[axis])
     };

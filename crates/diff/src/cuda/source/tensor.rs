@@ -65,9 +65,9 @@ const TILES: [Tile; 4] = [
 
 impl Tile {
     /// The tile that takes the least time: whole rounds of the blocks that the chip holds, smaller ones at a loss.
-    fn best(m: usize, n: usize, parts: usize) -> Tile {
+    fn best(m: usize, n: usize, networks: usize) -> Tile {
         let time = |tile: &Tile| {
-            let blocks = m.div_ceil(tile.m) * n.div_ceil(tile.n) * parts;
+            let blocks = m.div_ceil(tile.m) * n.div_ceil(tile.n) * networks;
             let loss = 1.0 + 24.0 / tile.m.min(tile.n) as f64;
             blocks.div_ceil(BLOCKS) as f64 * (tile.m * tile.n) as f64 * loss
         };
@@ -120,6 +120,9 @@ struct Plan {
     m: usize,
     n: usize,
     slabs: usize,
+    networks: usize,
+    /// Numbers of a network: its result, and its two arguments.
+    lengths: [usize; 3],
     /// Parts that the slabs are cut into.
     parts: usize,
     layout: Layout,
@@ -223,7 +226,7 @@ impl Gather {
         if conv.groups != 1 || self.channels < CHANNELS || self.m < CHANNELS || !small {
             return None;
         }
-        let tile = Tile::best(self.m, n, 1);
+        let tile = Tile::best(self.m, n, conv.networks);
         let chunks = self.channels.div_ceil(SLAB);
         let slabs = chunks * taps;
         let width = self.m.next_multiple_of(tile.m);
@@ -265,19 +268,26 @@ impl Gather {
         );
         // The weights of a slab side by side, zeros where there are none.
         let arranged = format!(
-            "const int m = i % {width}, k = (int)(i / {width}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
+            "const int m = i % {width}, k = (int)(i / {width} % {terms}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
              t = s % {taps};\n\
-             out[i] = m < {} && c < {} ? a0[{}] : (T)0;\n",
-            self.m, self.channels, self.weight
+             out[i] = m < {} && c < {} ? a0[i / {weights} * {own} + {}] : (T)0;\n",
+            self.m,
+            self.channels,
+            self.weight,
+            terms = slabs * SLAB,
+            own = self.m * self.channels * taps,
         );
-        let mut arrange = Elements(arranged).code(1, weights);
+        let scratch = conv.networks * weights;
+        let mut arrange = Elements(arranged).code(1, scratch);
         arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
-        arrange.scratch = weights;
+        arrange.scratch = scratch;
         let plan = Plan {
             tile,
             m: self.m,
             n,
             slabs,
+            networks: conv.networks,
+            lengths: [self.m * n, self.samples * self.channels * plane, weights],
             parts: 1,
             layout: Layout::Terms,
             before: format!("const float* const weights = a1;\n{before}"),
@@ -288,7 +298,7 @@ impl Gather {
             ),
             pairs: positions.is_multiple_of(2),
             operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
-            scratch: weights,
+            scratch,
         };
         Some(vec![Call::Kernel(arrange), plan.call(precision)])
     }
@@ -310,10 +320,11 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         ..=64 => TILES[2],
         _ => TILES[0],
     };
-    let parts = (BLOCKS / tiles(tile)).clamp(1, slabs.div_ceil(16));
+    let parts = (BLOCKS / (tiles(tile) * conv.networks)).clamp(1, slabs.div_ceil(16));
     let share = slabs.div_ceil(parts);
     let parts = slabs.div_ceil(share);
-    let numbers = s.o * columns;
+    let each = s.o * columns;
+    let numbers = conv.networks * each;
     let window = conv.window;
     let (rows_a, rows_b) = (tile.m * SLAB / THREADS, tile.n * SLAB / THREADS);
     let before = format!(
@@ -372,6 +383,8 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         m: s.o,
         n: columns,
         slabs,
+        networks: conv.networks,
+        lengths: [each, s.n * s.c * plane, s.n * s.o * positions],
         parts,
         layout: Layout::Rows,
         before,
@@ -457,7 +470,9 @@ impl Plan {
              asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0,%1,%2,%3}}, {{%4,%5,%6,%7}}, {{%8,%9}}, \
              {{%10,%10,%10,%10}};\" : \"=f\"(c[0]), \"=f\"(c[1]), \"=f\"(c[2]), \"=f\"(c[3]) : \
              \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]), \"f\"(0.f)); }};\n\
-             const int part = blockIdx.z, m0 = blockIdx.y * {bm}, n0 = blockIdx.x * {bn};\n\
+             const int part = blockIdx.z % {parts}, m0 = blockIdx.y * {bm}, n0 = blockIdx.x * {bn};\n\
+             const long long network = blockIdx.z / {parts};\n\
+             out += network * {}; a0 += network * {}; a1 += network * {};\n\
              const int begin = part * {share}, end = min(begin + {share}, {slabs});\n\
              {before}\
              const auto load = [&](int s, int stage) {{\n\
@@ -507,6 +522,9 @@ impl Plan {
              {write}\n\
              }}\n\
              }}",
+            self.lengths[0],
+            self.lengths[1],
+            self.lengths[2],
             parameters = super::parameters(2),
             bm = tile.m,
             bn = tile.n,
@@ -523,7 +541,11 @@ impl Plan {
         );
         Call::Kernel(Code {
             text,
-            blocks: [n.div_ceil(tile.n), m.div_ceil(tile.m), *parts],
+            blocks: [
+                n.div_ceil(tile.n),
+                m.div_ceil(tile.m),
+                self.networks * parts,
+            ],
             shared: STAGES * (left + right) * size_of::<f32>(),
             operands: self.operands.clone(),
             scratch: self.scratch,

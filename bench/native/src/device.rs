@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Device, Place, Precision, Program, Trace, vjp};
+use polariscope_diff::{Device, Id, Place, Precision, Program, Trace, vjp, vmap};
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
 };
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_network::{Mode, Weights, lower};
+use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
 
 use crate::Failure;
 
@@ -20,7 +20,8 @@ pub fn precision(name: &str) -> Precision {
     }
 }
 
-/// Prints a line for each step: seconds, operations, bytes, name.
+/// Prints a line for each step of a program: seconds, operations, bytes, name. The program is of one network on a batch
+/// (`forward`, `gradient`) or the dipole of as many networks (`dipole`), or their gradients at 128 points (`points`).
 pub fn roof(
     out: &mut impl Write,
     architecture: &str,
@@ -30,37 +31,41 @@ pub fn roof(
     precision: Precision,
 ) -> Result<(), Failure> {
     let graph = network(architecture, input)?;
-    let lowered = lower(&graph, batch, Mode::Evaluate);
-    let mut t: Trace = lowered.trace;
-    let one = t.constant_like(1.0, lowered.output);
     let program = match what {
-        "forward" => Program::new(&t, &[lowered.output]),
+        "dipole" => {
+            let d = differences(&graph, 100.0, Scalar::Logit(0));
+            together(&d.trace, d.output, 1 + graph.params.len(), batch)
+        }
+        "points" => {
+            let Lowered {
+                mut trace,
+                x,
+                output,
+                ..
+            } = lower(&graph, 128, Mode::Evaluate);
+            let one = trace.constant_like(1.0, output);
+            let gradient = vjp(&mut trace, &[(output, one)], &[x])[0];
+            together(&trace, gradient, usize::MAX, batch)
+        }
         _ => {
+            let mut lowered = lower(&graph, batch, Mode::Evaluate);
+            let t = &mut lowered.trace;
+            let one = t.constant_like(1.0, lowered.output);
             let mut wanted: Vec<_> = graph.trainable().map(|i| lowered.params[i]).collect();
             wanted.push(lowered.x);
-            let gradients = vjp(&mut t, &[(lowered.output, one)], &wanted);
-            Program::new(&t, &gradients)
+            match what {
+                "forward" => Program::new(t, &[lowered.output]),
+                _ => {
+                    let gradients = vjp(t, &[(lowered.output, one)], &wanted);
+                    Program::new(t, &gradients)
+                }
+            }
         }
     };
     let gpu = Gpu::open(0)?;
-    let mut workspace = Workspace::<f32>::new(gpu.clone(), &program, precision)?;
-    let weights = Weights::<f32>::draw(&graph, 0, 0);
-    let x = vec![0.1; batch * graph.input().len()];
-    for (leaf, values) in std::iter::once(&x).chain(&weights.values).enumerate() {
-        if program.leaves[leaf] > 0 {
-            workspace.upload(leaf, values)?;
-        }
-    }
+    let workspace = Workspace::<f32>::new(gpu, &program, precision)?;
     workspace.start()?;
-    gpu.wait()?;
-    let start = std::time::Instant::now();
-    for _ in 0..5 {
-        workspace.start()?;
-    }
-    gpu.wait()?;
-    let all = start.elapsed().as_secs_f64() / 5.0;
-    let seconds = workspace.seconds(program.steps.len(), 5)?;
-    writeln!(out, "{all:.6} 0 0 all")?;
+    let seconds = workspace.seconds(program.steps.len(), 3)?;
     for (step, seconds) in program.steps.iter().zip(seconds) {
         let cost = step.cost();
         let bytes = 4.0 * cost.numbers;
@@ -71,6 +76,13 @@ pub fn roof(
         )?;
     }
     Ok(())
+}
+
+/// The first leaves for each network, the others for all.
+fn together(trace: &Trace, output: Id, own: usize, networks: usize) -> Program {
+    let leaves: Vec<Id> = trace.leaves().take(own).collect();
+    let (many, outputs) = vmap(trace, &[output], &leaves, networks);
+    Program::new(&many, &outputs)
 }
 
 fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {

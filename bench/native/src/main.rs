@@ -5,7 +5,7 @@
 //! - `time NAME REPEATS` prints the wall seconds of each run;
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `data SPEC DIR` writes a data set to DIR;
-//! - `roof ARCH INPUT BATCH forward|gradient full|fast` prints seconds, operations and bytes of each step on a GPU;
+//! - `roof ARCH INPUT BATCH forward|gradient|dipole|points full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints seconds a network, wave by wave, on a GPU;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]

@@ -260,6 +260,13 @@ impl Trace {
         self.nodes.len()
     }
 
+    /// The leaves, in order.
+    pub fn leaves(&self) -> impl Iterator<Item = Id> + '_ {
+        (0..self.len())
+            .map(Id)
+            .filter(|&id| matches!(self.node(id).op, Op::Leaf(_)))
+    }
+
     /// Whether nothing has been traced.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

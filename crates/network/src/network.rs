@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use polariscope_diff::{Device, Id, Loaded, Number, Program, jvp, vjp};
+use polariscope_diff::{Device, Id, Loaded, Number, Program, Trace, jvp, vjp};
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
@@ -405,7 +405,13 @@ impl<T: Number> Network<T> {
 }
 
 /// The plan of a query for a batch.
-pub(crate) fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
+fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
+    let (trace, wanted) = expressions(graph, query, batch);
+    Program::new(&trace, &wanted)
+}
+
+/// What a query computes for a batch.
+pub(crate) fn expressions(graph: &Graph, query: Query, batch: usize) -> (Trace, Vec<Id>) {
     let Lowered {
         trace: mut t,
         x,
@@ -415,14 +421,14 @@ pub(crate) fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
     } = lower(graph, batch, Mode::Evaluate);
     let outputs = graph.output().len();
     let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
-    let tangents = |t: &mut polariscope_diff::Trace| -> Vec<(Id, Id)> {
+    let tangents = |t: &mut Trace| -> Vec<(Id, Id)> {
         let pairs = trainable.iter().map(|&p| {
             let shape = t.shape(p).to_vec();
             (p, t.leaf(&shape))
         });
         pairs.collect()
     };
-    let gradient = |t: &mut polariscope_diff::Trace, scalar| {
+    let gradient = |t: &mut Trace, scalar| {
         let (row, bar) = match scalar {
             Scalar::Logit(k) => (t.slice(output, 1, k, 1), 1.0),
             Scalar::Mean => (output, 1.0 / outputs as f64),
@@ -464,5 +470,5 @@ pub(crate) fn compile(graph: &Graph, query: Query, batch: usize) -> Program {
             jvp(&mut t, &gradients, &v)
         }
     };
-    Program::new(&t, &wanted)
+    (t, wanted)
 }

@@ -17,8 +17,8 @@ pub struct Stream {
 impl Stream {
     /// The stream of (seed, index, name): in a network, of network `index`'s tensor `name`.
     pub fn new(seed: u64, index: u64, name: &str) -> Stream {
-        let hash = hash(name);
-        let counter = [low(index), high(index), low(hash), high(hash)];
+        let [n0, n1] = Stream::name(name);
+        let counter = [low(index), high(index), n0, n1];
         let [k0, k1, i0, i1] = philox(counter, [low(seed), high(seed)]);
         Stream {
             key: [k0, k1],
@@ -57,9 +57,11 @@ impl Stream {
         fill_on(path, self, Map::Normal { std }, 0, out);
     }
 
-    /// What names the stream to another generator of the same numbers: the key and the high half of the counter.
-    pub fn words(&self) -> [u32; 4] {
-        [self.key[0], self.key[1], self.id[0], self.id[1]]
+    /// What a name is to a generator of the same numbers elsewhere: with the words c0, c1 of the index and k0, k1 of the
+    /// seed, the stream's key and identity are philox([c0, c1, name[0], name[1]], [k0, k1]).
+    pub fn name(name: &str) -> [u32; 2] {
+        let hash = hash(name);
+        [low(hash), high(hash)]
     }
 
     /// A reader that consumes the stream's bits one after the other.

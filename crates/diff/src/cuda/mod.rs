@@ -121,7 +121,7 @@ impl<T: Number> Workspace<T> {
     pub fn run(&mut self, program: &Program, leaves: &[&[T]]) -> Result<(), CudaError> {
         for (leaf, from) in leaves.iter().enumerate() {
             if program.leaves.get(leaf).is_some_and(|&n| n > 0) {
-                self.upload(leaf, from)?;
+                self.upload(leaf, 0, from)?;
             }
         }
         self.start()?;
@@ -131,9 +131,9 @@ impl<T: Number> Workspace<T> {
         Ok(())
     }
 
-    /// Gives a leaf its numbers.
-    pub fn upload(&mut self, leaf: usize, from: &[T]) -> Result<(), CudaError> {
-        self.gpu.upload(from, &mut self.leaves[leaf])
+    /// Gives a leaf its numbers, from number `at` on.
+    pub fn upload(&mut self, leaf: usize, at: usize, from: &[T]) -> Result<(), CudaError> {
+        self.gpu.upload(from, at, &mut self.leaves[leaf])
     }
 
     /// A leaf, for kernels that fill it.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
-use polariscope_network::{Dipole, Network, Resident, Scalar, Weights, multiplications};
+use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights, multiplications};
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
@@ -323,16 +323,15 @@ impl<T: Number> Source<T> {
 
     /// The question on a GPU.
     fn settle(&self, ordinal: usize) -> Result<Resident<T>, GeometryError> {
-        let (graph, precision) = (self.network.graph(), self.config.place.precision);
-        let rows = self.rows_a_network();
+        let (graph, rows) = (self.network.graph(), self.rows_a_network());
+        let card = Card {
+            ordinal,
+            precision: self.config.place.precision,
+        };
         Ok(match (self.config.gradient, self.config.method) {
-            (Gradient::Dipole { h }, _) => {
-                Resident::dipole(graph, h, self.scalar(), ordinal, precision)?
-            }
-            (_, Method::Mixed) => {
-                Resident::tangent(graph, rows, self.scalar(), ordinal, precision)?
-            }
-            _ => Resident::input_vjp(graph, rows, ordinal, precision)?,
+            (Gradient::Dipole { h }, _) => Resident::dipole(graph, h, self.scalar(), card)?,
+            (_, Method::Mixed) => Resident::tangent(graph, rows, self.scalar(), card)?,
+            _ => Resident::input_vjp(graph, rows, card)?,
         })
     }
 
@@ -354,30 +353,49 @@ impl<T: Number> Source<T> {
             None => 1,
         };
         let mut answers = resident.answers(networks.len() * answers_each)?;
-        for (i, &index) in networks.iter().enumerate() {
-            match self.given.get(index as usize) {
-                Some(weights) => resident.load(weights)?,
-                None => resident.draw(seed, index)?,
+        let together = resident.together();
+        for (part, networks) in networks.chunks(together).enumerate() {
+            let first = part * together;
+            if self.given.is_empty() {
+                resident.draw(seed, networks)?;
+            }
+            for (slot, &index) in networks.iter().enumerate() {
+                if let Some(weights) = self.given.get(index as usize) {
+                    resident.load(slot, weights)?;
+                }
             }
             if self.dipole.is_some() {
-                for (j, x) in self.points(index).chunks_exact(self.dim()).enumerate() {
-                    resident.set_points(x)?;
-                    resident.answer(&mut answers, i * probes + j)?;
+                let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
+                for probe in 0..probes {
+                    for (slot, x) in points.iter().enumerate() {
+                        resident.set_points(slot, &x[probe * self.dim()..][..self.dim()])?;
+                    }
+                    let places = (first..first + networks.len()).map(|i| i * probes + probe);
+                    resident.answer(&mut answers, places)?;
                 }
                 continue;
             }
             match probe {
                 // Those of `points`, without the way through our memory.
                 Probe::Gauss { sigma } if self.cotangents_a_network() == 1 => {
-                    resident.draw_points(Stream::new(seed, index, PROBES), *sigma)?;
+                    resident.draw_points(seed, networks, PROBES, *sigma)?;
                 }
-                _ => resident.set_points(&self.repeated(self.points(index)))?,
+                _ => {
+                    for (slot, &index) in networks.iter().enumerate() {
+                        resident.set_points(slot, &self.repeated(self.points(index)))?;
+                    }
+                }
             }
             match self.config.method {
-                Method::Mixed => resident.draw_direction(seed, index, direction_name)?,
-                _ => resident.set_cotangents(&self.cotangents(index).repeat(probes))?,
+                Method::Mixed => resident.draw_direction(seed, networks, direction_name)?,
+                _ => {
+                    for (slot, &index) in networks.iter().enumerate() {
+                        let u = self.cotangents(index).repeat(probes);
+                        resident.set_cotangents(slot, &u)?;
+                    }
+                }
             }
-            resident.answer(&mut answers, i)?;
+            resident.answer(&mut answers, first..first + networks.len())?;
         }
         Ok(resident.fetch(&answers, out)?)
     }

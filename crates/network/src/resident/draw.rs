@@ -15,8 +15,7 @@ const THREADS: usize = 256;
 const CHUNK: usize = 64;
 
 const TEXT: &str = r#"
-__device__ __forceinline__ void words(unsigned block, unsigned k0, unsigned k1, unsigned i0, unsigned i1, unsigned (&x)[4]) {
-    x[0] = block; x[1] = 0; x[2] = i0; x[3] = i1;
+__device__ __forceinline__ void philox(unsigned (&x)[4], unsigned k0, unsigned k1) {
     #pragma unroll
     for (unsigned r = 0; r < 10; ++r) {
         const unsigned h0 = __umulhi(0xD2511F53u, x[0]), l0 = 0xD2511F53u * x[0];
@@ -24,6 +23,14 @@ __device__ __forceinline__ void words(unsigned block, unsigned k0, unsigned k1, 
         const unsigned a = h1 ^ x[1] ^ (k0 + 0x9E3779B9u * r), b = h0 ^ x[3] ^ (k1 + 0xBB67AE85u * r);
         x[0] = a; x[1] = l1; x[2] = b; x[3] = l0;
     }
+}
+// The words of a block: its stream is that of the seed, the name and index number blockIdx.y.
+__device__ __forceinline__ void words(unsigned block, const unsigned* indices, unsigned s0, unsigned s1, unsigned h0,
+    unsigned h1, unsigned (&x)[4]) {
+    unsigned stream[4] = {indices[2 * blockIdx.y], indices[2 * blockIdx.y + 1], h0, h1};
+    philox(stream, s0, s1);
+    x[0] = block; x[1] = 0; x[2] = stream[2]; x[3] = stream[3];
+    philox(x, stream[0], stream[1]);
 }
 __device__ __forceinline__ float minus_two_ln(unsigned bits) {
     const float P[9] = {-2.0f, 0.9999987f, -0.66666545f, 0.5001586f, -0.4001447f, 0.3282904f, -0.28111625f,
@@ -52,23 +59,26 @@ __device__ __forceinline__ void turn(unsigned bits, float& cosine, float& sine) 
     sine = __uint_as_float(__float_as_uint(swap ? c : s) ^ ((q & 2u) << 30));
 }
 __device__ __forceinline__ void store(T* out, int n, unsigned block, const float (&x)[4]) {
+    out += (long long)blockIdx.y * n;
     const int first = block / 16 * 64 + block % 16;
     #pragma unroll
     for (int w = 0; w < 4; ++w) if (first + w * 16 < n) out[first + w * 16] = (T)x[w];
 }
-extern "C" __global__ void uniform(T* out, unsigned k0, unsigned k1, unsigned i0, unsigned i1, double bound, int n) {
+extern "C" __global__ void uniform(T* out, const unsigned* indices, unsigned s0, unsigned s1,
+    unsigned h0, unsigned h1, double bound, int n) {
     const unsigned block = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned x[4]; float y[4];
-    words(block, k0, k1, i0, i1, x);
+    words(block, indices, s0, s1, h0, h1, x);
     const float step = __fmul_rn((float)bound, 1.0f / 16777216.0f);
     #pragma unroll
     for (int w = 0; w < 4; ++w) y[w] = __fmul_rn(__int2float_rn(((int)x[w] >> 7) | 1), step);
     store(out, n, block, y);
 }
-extern "C" __global__ void normal(T* out, unsigned k0, unsigned k1, unsigned i0, unsigned i1, double std, int n) {
+extern "C" __global__ void normal(T* out, const unsigned* indices, unsigned s0, unsigned s1,
+    unsigned h0, unsigned h1, double std, int n) {
     const unsigned block = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned x[4]; float y[4];
-    words(block, k0, k1, i0, i1, x);
+    words(block, indices, s0, s1, h0, h1, x);
     #pragma unroll
     for (int w = 0; w < 4; w += 2) {
         const float r = __fmul_rn(__fsqrt_rn(minus_two_ln(x[w])), (float)std);
@@ -78,9 +88,10 @@ extern "C" __global__ void normal(T* out, unsigned k0, unsigned k1, unsigned i0,
     }
     store(out, n, block, y);
 }
-extern "C" __global__ void constant(T* out, unsigned, unsigned, unsigned, unsigned, double value, int n) {
+extern "C" __global__ void constant(T* out, const unsigned*, unsigned, unsigned, unsigned, unsigned,
+    double value, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = (T)(float)value;
+    if (i < n) out[(long long)blockIdx.y * n + i] = (T)(float)value;
 }
 "#;
 
@@ -90,6 +101,9 @@ pub struct Draws {
     uniform: Kernel,
     normal: Kernel,
     constant: Kernel,
+    /// Two words for each of the chosen networks.
+    indices: Array<u32>,
+    networks: usize,
 }
 
 impl Draws {
@@ -110,6 +124,8 @@ impl Draws {
             unreachable!("every source was compiled");
         };
         Ok(Draws {
+            indices: gpu.zeros(0)?,
+            networks: 0,
             gpu,
             uniform,
             normal,
@@ -117,10 +133,25 @@ impl Draws {
         })
     }
 
-    /// The first `n` numbers of a stream under a law; nothing, and false, for one that is not drawn here.
+    /// Tells which networks are drawn: their indices.
+    pub fn choose(&mut self, networks: &[u64]) -> Result<(), CudaError> {
+        let words: Vec<u32> = networks
+            .iter()
+            .flat_map(|&i| [i as u32, (i >> 32) as u32])
+            .collect();
+        if self.indices.len() < words.len() {
+            self.indices = self.gpu.zeros(words.len())?;
+        }
+        self.networks = networks.len();
+        self.gpu.upload(&words, 0, &mut self.indices)
+    }
+
+    /// The first `n` numbers of the streams of the chosen networks under a law, one network after the other; nothing, and
+    /// false, for a law that is not drawn here.
     pub fn fill<T: Number>(
         &self,
-        stream: Stream,
+        seed: u64,
+        name: &str,
         law: Law,
         out: &Array<T>,
         n: usize,
@@ -131,24 +162,25 @@ impl Draws {
             Law::Constant(c) => (&self.constant, c, 1),
             Law::Orthogonal { .. } => return Ok(false),
         };
-        if n == 0 {
+        if n == 0 || self.networks == 0 {
             return Ok(true);
         }
         let threads = n.next_multiple_of(CHUNK) / each;
-        let [k0, k1, i0, i1] = stream.words().map(|word| Argument::Int(word as i32));
-        // As `Weights` rounds it.
-        let value = Argument::Number(f64::from(value as f32));
+        let word = |word: u32| Argument::Int(word as i32);
+        let [h0, h1] = Stream::name(name);
         let arguments = [
-            T::argument(out, n),
-            k0,
-            k1,
-            i0,
-            i1,
-            value,
+            T::argument(out, n * self.networks),
+            Argument::U32(&self.indices, 2 * self.networks),
+            word(seed as u32),
+            word((seed >> 32) as u32),
+            word(h0),
+            word(h1),
+            // As `Weights` rounds it.
+            Argument::Number(f64::from(value as f32)),
             Argument::Int(n as i32),
         ];
-        self.gpu
-            .start(kernel, [threads.div_ceil(THREADS), 1, 1], &arguments)?;
+        let blocks = [threads.div_ceil(THREADS), self.networks, 1];
+        self.gpu.start(kernel, blocks, &arguments)?;
         Ok(true)
     }
 }

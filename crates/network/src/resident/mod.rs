@@ -1,60 +1,65 @@
-//! Questions to many networks that stay on a GPU: weights are drawn there, rows are left there until all are asked for.
+//! Questions to many networks that stay on a GPU: weights are drawn there, several networks run at once, answers are
+//! left there until they are asked for.
 
 mod draw;
 
 use std::sync::Arc;
 
 use polariscope_diff::cuda::{Array, CudaError, Gpu, Workspace};
-use polariscope_diff::{Number, Precision, Program};
-use polariscope_graph::{Graph, Law, Param, Role};
+use polariscope_diff::{Id, Number, Precision, Program, Trace, vmap};
+use polariscope_graph::{Graph, Law};
 use polariscope_random::Stream;
 
-use crate::network::{Query, compile};
+use crate::network::{Query, expressions};
 use crate::{NetworkError, Scalar, Weights, differences};
-pub use draw::Draws;
+use draw::Draws;
 
-/// A question to a network on a GPU, whose answer is rows of input gradients.
+/// Operations that keep a GPU busy: networks are taken together up to this many.
+const BUSY: f64 = 4e10;
+/// Networks taken together, at most.
+const TOGETHER: usize = 64;
+/// Bytes of memory for the networks that are taken together, unless a single one needs more.
+const MEMORY: usize = 16 << 30;
+
+/// A question to networks on a GPU, whose answers are rows of input gradients.
 pub struct Resident<T> {
     gpu: Arc<Gpu>,
     draws: Draws,
     graph: Graph,
     workspace: Workspace<T>,
-    /// Numbers of each leaf; 0 where none is needed.
+    /// Numbers of each leaf of a network; 0 where none is needed.
     leaves: Vec<usize>,
     /// Numbers of an answer.
     length: usize,
+    together: usize,
+}
+
+/// Where and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Card {
+    /// Which GPU.
+    pub ordinal: usize,
+    /// How f32 is multiplied.
+    pub precision: Precision,
 }
 
 impl<T: Number> Resident<T> {
     /// Central differences around one point.
-    pub fn dipole(
-        graph: &Graph,
-        h: f64,
-        scalar: Scalar,
-        ordinal: usize,
-        precision: Precision,
-    ) -> Result<Self, NetworkError> {
-        let differences = differences(graph, h, scalar);
-        let program = Program::new(&differences.trace, &[differences.output]);
-        let mut resident = Resident::new(graph, &program, ordinal, precision)?;
-        for (i, values) in differences.constants.iter().enumerate() {
+    pub fn dipole(graph: &Graph, h: f64, scalar: Scalar, card: Card) -> Result<Self, NetworkError> {
+        let d = differences(graph, h, scalar);
+        let own = 1 + graph.params.len();
+        let mut resident = Resident::new(graph, &d.trace, d.output, own, card)?;
+        for (i, values) in d.constants.iter().enumerate() {
             let values: Vec<T> = values.iter().map(|&x| T::from_f64(x)).collect();
-            resident
-                .workspace
-                .upload(1 + graph.params.len() + i, &values)?;
+            resident.workspace.upload(own + i, 0, &values)?;
         }
         Ok(resident)
     }
 
     /// Jᵀu at `rows` points; the cotangents u are set by [`Resident::set_cotangents`].
-    pub fn input_vjp(
-        graph: &Graph,
-        rows: usize,
-        ordinal: usize,
-        precision: Precision,
-    ) -> Result<Self, NetworkError> {
-        let program = compile(graph, Query::InputVjp, rows);
-        Resident::new(graph, &program, ordinal, precision)
+    pub fn input_vjp(graph: &Graph, rows: usize, card: Card) -> Result<Self, NetworkError> {
+        let (trace, outputs) = expressions(graph, Query::InputVjp, rows);
+        Resident::new(graph, &trace, outputs[0], usize::MAX, card)
     }
 
     /// The tangent of the input gradient along directions that [`Resident::draw_direction`] draws, at `rows` points.
@@ -62,56 +67,97 @@ impl<T: Number> Resident<T> {
         graph: &Graph,
         rows: usize,
         scalar: Scalar,
-        ordinal: usize,
-        precision: Precision,
+        card: Card,
     ) -> Result<Self, NetworkError> {
-        let program = compile(graph, Query::InputGradientTangent(scalar), rows);
-        Resident::new(graph, &program, ordinal, precision)
+        let (trace, outputs) = expressions(graph, Query::InputGradientTangent(scalar), rows);
+        Resident::new(graph, &trace, outputs[0], usize::MAX, card)
     }
 
+    /// The first `own` leaves are each network's own, the others are the same for all.
     fn new(
         graph: &Graph,
-        program: &Program,
-        ordinal: usize,
-        precision: Precision,
+        trace: &Trace,
+        output: Id,
+        own: usize,
+        card: Card,
     ) -> Result<Self, NetworkError> {
-        let gpu = Gpu::open(ordinal)?;
+        let one = Program::new(trace, &[output]);
+        let operations: f64 = one.steps.iter().map(|step| step.cost().operations).sum();
+        let numbers: usize = one.buffers.iter().chain(&one.leaves).sum();
+        let fit = (MEMORY / size_of::<T>() / numbers.max(1)).max(1);
+        let together = ((BUSY / operations) as usize).clamp(1, TOGETHER.min(fit));
+        let program = match together {
+            1 => one.clone(),
+            count => {
+                let leaves: Vec<Id> = trace.leaves().take(own).collect();
+                let (many, outputs) = vmap(trace, &[output], &leaves, count);
+                Program::new(&many, &outputs)
+            }
+        };
+        let gpu = Gpu::open(card.ordinal)?;
         Ok(Resident {
             draws: Draws::new::<T>(gpu.clone())?,
             graph: graph.clone(),
-            workspace: Workspace::new(gpu.clone(), program, precision)?,
-            leaves: program.leaves.clone(),
-            length: program.outputs[0].1,
+            workspace: Workspace::new(gpu.clone(), &program, card.precision)?,
+            leaves: one.leaves,
+            length: one.outputs[0].1,
+            together,
             gpu,
         })
     }
 
-    /// Draws the weights of network `index`.
-    pub fn draw(&mut self, seed: u64, index: u64) -> Result<(), NetworkError> {
+    /// Networks that are taken together.
+    pub fn together(&self) -> usize {
+        self.together
+    }
+
+    /// Numbers of an answer.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Draws the weights of networks, as many as are taken together or fewer.
+    pub fn draw(&mut self, seed: u64, networks: &[u64]) -> Result<(), NetworkError> {
+        self.draws.choose(networks)?;
         for at in 0..self.graph.params.len() {
-            if self.leaves[at + 1] > 0 {
-                let param = self.graph.params[at].clone();
-                self.fill(at + 1, &param, Stream::new(seed, index, &param.name))?;
-            }
+            let param = &self.graph.params[at];
+            let (law, name) = (param.law, param.name.clone());
+            self.fill(at + 1, law, seed, &name, networks)?;
         }
         Ok(())
     }
 
-    fn fill(&mut self, leaf: usize, param: &Param, stream: Stream) -> Result<(), CudaError> {
-        let array = self.workspace.leaf(leaf);
-        if !self.draws.fill(stream, param.law, array, param.len())? {
-            let values = crate::weights::tensor(param, stream);
-            self.workspace.upload(leaf, &values)?;
+    /// Fills a leaf from the streams of a name.
+    fn fill(
+        &mut self,
+        leaf: usize,
+        law: Law,
+        seed: u64,
+        name: &str,
+        networks: &[u64],
+    ) -> Result<(), CudaError> {
+        let n = self.leaves[leaf];
+        if n == 0
+            || self
+                .draws
+                .fill(seed, name, law, self.workspace.leaf(leaf), n)?
+        {
+            return Ok(());
+        }
+        for (slot, &index) in networks.iter().enumerate() {
+            let values = crate::weights::tensor(
+                &self.graph.params[leaf - 1],
+                Stream::new(seed, index, name),
+            );
+            self.set(leaf, slot, &values)?;
         }
         Ok(())
     }
 
-    /// Takes given weights.
-    pub fn load(&mut self, weights: &Weights<T>) -> Result<(), NetworkError> {
+    /// Takes given weights for one of the networks.
+    pub fn load(&mut self, slot: usize, weights: &Weights<T>) -> Result<(), NetworkError> {
         for (at, values) in weights.values.iter().enumerate() {
-            if self.leaves[at + 1] > 0 {
-                self.workspace.upload(at + 1, values)?;
-            }
+            self.set(at + 1, slot, values)?;
         }
         Ok(())
     }
@@ -120,50 +166,45 @@ impl<T: Number> Resident<T> {
     pub fn draw_direction(
         &mut self,
         seed: u64,
-        index: u64,
+        networks: &[u64],
         name: impl Fn(&str) -> String,
     ) -> Result<(), NetworkError> {
+        self.draws.choose(networks)?;
         let first = 1 + self.graph.params.len();
         let trainable: Vec<usize> = self.graph.trainable().collect();
         for (at, i) in trainable.into_iter().enumerate() {
-            let mut param = self.graph.params[i].clone();
-            param.law = Law::Normal { std: 1.0 };
-            if self.leaves[first + at] > 0 {
-                let stream = Stream::new(seed, index, &name(&param.name));
-                self.fill(first + at, &param, stream)?;
-            }
+            let name = name(&self.graph.params[i].name);
+            self.fill(first + at, Law::Normal { std: 1.0 }, seed, &name, networks)?;
         }
         Ok(())
     }
 
-    /// The points, one after the other.
-    pub fn set_points(&mut self, x: &[T]) -> Result<(), NetworkError> {
-        Ok(self.set(0, x)?)
+    /// The points of one of the networks, one after the other.
+    pub fn set_points(&mut self, slot: usize, x: &[T]) -> Result<(), NetworkError> {
+        Ok(self.set(0, slot, x)?)
     }
 
-    /// Points N(0, σ²) of a stream.
-    pub fn draw_points(&mut self, stream: Stream, sigma: f64) -> Result<(), NetworkError> {
-        if self.leaves[0] > 0 {
-            let points = Param {
-                name: String::new(),
-                shape: vec![self.leaves[0]],
-                law: Law::Normal { std: sigma },
-                role: Role::Buffer,
-            };
-            self.fill(0, &points, stream)?;
-        }
-        Ok(())
+    /// Points N(0, σ²) of each network's stream of a name.
+    pub fn draw_points(
+        &mut self,
+        seed: u64,
+        networks: &[u64],
+        name: &str,
+        sigma: f64,
+    ) -> Result<(), NetworkError> {
+        self.draws.choose(networks)?;
+        Ok(self.fill(0, Law::Normal { std: sigma }, seed, name, networks)?)
     }
 
-    /// The cotangents of [`Resident::input_vjp`], one after the other.
-    pub fn set_cotangents(&mut self, u: &[T]) -> Result<(), NetworkError> {
-        Ok(self.set(1 + self.graph.params.len(), u)?)
+    /// The cotangents of [`Resident::input_vjp`] for one of the networks, one after the other.
+    pub fn set_cotangents(&mut self, slot: usize, u: &[T]) -> Result<(), NetworkError> {
+        Ok(self.set(1 + self.graph.params.len(), slot, u)?)
     }
 
-    fn set(&mut self, leaf: usize, values: &[T]) -> Result<(), CudaError> {
+    fn set(&mut self, leaf: usize, slot: usize, values: &[T]) -> Result<(), CudaError> {
         match self.leaves[leaf] {
             0 => Ok(()),
-            _ => self.workspace.upload(leaf, values),
+            n => self.workspace.upload(leaf, slot * n, values),
         }
     }
 
@@ -172,18 +213,19 @@ impl<T: Number> Resident<T> {
         Ok(self.gpu.zeros(count * self.length)?)
     }
 
-    /// Numbers of an answer.
-    pub fn length(&self) -> usize {
-        self.length
-    }
-
-    /// Runs, and leaves the answer as number `at` of `answers`.
-    pub fn answer(&mut self, answers: &mut Array<T>, at: usize) -> Result<(), NetworkError> {
+    /// Runs, and leaves the answer of each network at its place of `answers`.
+    pub fn answer(
+        &mut self,
+        answers: &mut Array<T>,
+        places: impl Iterator<Item = usize>,
+    ) -> Result<(), NetworkError> {
         self.workspace.start()?;
-        let from = self.workspace.result(0);
-        Ok(self
-            .gpu
-            .copy(from, self.length, answers, at * self.length)?)
+        let (from, n) = (self.workspace.result(0), self.length);
+        for (slot, place) in places.enumerate() {
+            let range = slot * n..(slot + 1) * n;
+            self.gpu.copy(from, range, answers, place * n)?;
+        }
+        Ok(())
     }
 
     /// Waits for answers and fetches them.

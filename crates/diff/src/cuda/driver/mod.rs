@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mod compile;
@@ -180,9 +181,16 @@ impl Gpu {
             })
     }
 
-    /// Copies numbers to the GPU.
-    pub fn upload<T: Stored>(&self, from: &[T], to: &mut CudaSlice<T>) -> Result<(), CudaError> {
-        let copied = self.stream.memcpy_htod(from, to);
+    /// Copies numbers to the GPU, to number `at` of an array and those after it.
+    pub fn upload<T: Stored>(
+        &self,
+        from: &[T],
+        at: usize,
+        to: &mut Array<T>,
+    ) -> Result<(), CudaError> {
+        let copied = self
+            .stream
+            .memcpy_htod(from, &mut to.slice_mut(at..at + from.len()));
         copied.map_err(said).map_err(failed("copying to it"))
     }
 
@@ -193,16 +201,16 @@ impl Gpu {
         self.wait()
     }
 
-    /// Copies the first `n` numbers of an array to another one, from number `at` on.
+    /// Copies some numbers of an array to another one, to number `at` and those after it.
     pub fn copy<T: Stored>(
         &self,
         from: &Array<T>,
-        n: usize,
+        range: Range<usize>,
         to: &mut Array<T>,
         at: usize,
     ) -> Result<(), CudaError> {
-        let mut to = to.slice_mut(at..at + n);
-        let copied = self.stream.memcpy_dtod(&from.slice(..n), &mut to);
+        let mut to = to.slice_mut(at..at + range.len());
+        let copied = self.stream.memcpy_dtod(&from.slice(range), &mut to);
         copied.map_err(said).map_err(failed("copying on it"))
     }
 

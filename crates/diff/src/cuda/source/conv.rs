@@ -282,7 +282,7 @@ pub fn add(parts: usize, numbers: usize) -> Call {
     let adding = format!(
         "T sum = 0;\nfor (int part = 0; part < {parts}; ++part) sum += a0[part * {numbers}LL + i];\nout[i] = sum;\n"
     );
-    let mut code = Elements(adding).code(1, numbers);
+    let mut code = Elements(adding).code(1, numbers, parts * numbers);
     code.operands = vec![Operand::Result, Operand::Scratch];
     Call::Kernel(code)
 }

@@ -43,7 +43,7 @@ pub fn embed(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Element
     let inner: usize = from[axis + 1..].iter().product();
     let (run, period) = (from[axis] * inner, to[axis] * inner);
     Elements(format!(
-        "const long long at = i % {period} - {};\n\
+        "const I at = i % {period} - {};\n\
          out[i] = at >= 0 && at < {run} ? a0[i / {period} * {run} + at] : (T)0;\n",
         start * inner
     ))
@@ -53,7 +53,7 @@ pub fn embed(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Element
 pub fn concat(axis: usize, lengths: &[usize], to: &[usize]) -> Elements {
     let inner: usize = to[axis + 1..].iter().product();
     let period = to[axis] * inner;
-    let mut text = format!("const long long outer = i / {period}, at = i % {period};\n");
+    let mut text = format!("const I outer = i / {period}, at = i % {period};\n");
     let mut start = 0;
     for (a, length) in lengths.iter().enumerate() {
         let run = length * inner;
@@ -75,7 +75,7 @@ pub fn wrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
         w * pad[1].0.div_ceil(w) - pad[1].0,
     );
     Elements(format!(
-        "const long long plane = i / {}, y = (i / {ew} % {eh} + {y}) % {h}, x = (i % {ew} + {x}) % {w};\n\
+        "const I plane = i / {}, y = (i / {ew} % {eh} + {y}) % {h}, x = (i % {ew} + {x}) % {w};\n\
          out[i] = a0[plane * {} + y * {w} + x];\n",
         eh * ew,
         h * w

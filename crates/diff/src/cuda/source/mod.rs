@@ -16,6 +16,8 @@ use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 
+/// Blocks of kernels whose threads make several numbers.
+const BLOCKS: usize = 1 << 14;
 /// Threads of a block.
 pub const THREADS: usize = 256;
 
@@ -75,7 +77,9 @@ pub struct Product {
 pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
     let shape = |i: usize| step.args[i].shape.as_slice();
     let to = step.shape.as_slice();
-    let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to)))];
+    let largest = step.args.iter().map(|a| size(&a.shape)).max();
+    let largest = largest.unwrap_or(0).max(size(to));
+    let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to), largest))];
     let tensor = |calls: &dyn Fn() -> Option<Vec<Call>>| match dtype {
         Dtype::F32 => calls(),
         Dtype::F64 => None,
@@ -151,19 +155,25 @@ impl Code {
 }
 
 /// A kernel in which each thread makes numbers of the result, number `i` of it at a time: the statements that do,
-/// from `i` and `a0`, `a1`, … to `out[i]`.
+/// from `i` and `a0`, `a1`, … to `out[i]`. `I` is the type of indices.
 struct Elements(String);
 
 impl Elements {
-    fn code(self, arguments: usize, numbers: usize) -> Code {
+    /// The kernel, for so many arguments and numbers of the result; the largest array that it touches has `largest`.
+    fn code(self, arguments: usize, numbers: usize, largest: usize) -> Code {
+        // Half of the range, so that the last step of the loop stays in it.
+        let index = match largest < 1 << 30 {
+            true => "int",
+            false => "long long",
+        };
         Code {
             text: format!(
-                "({}) {{\nfor ({INDEX} i = blockIdx.x * ({INDEX}){THREADS} + threadIdx.x; i < {numbers}; \
-                 i += gridDim.x * ({INDEX}){THREADS}) {{\n{}}}\n}}",
+                "({}) {{\ntypedef {index} I;\nfor (I i = blockIdx.x * (I){THREADS} + threadIdx.x; i < {numbers}; \
+                 i += gridDim.x * (I){THREADS}) {{\n{}}}\n}}",
                 parameters(arguments),
                 self.0
             ),
-            blocks: [numbers.div_ceil(THREADS).clamp(1, 1 << 14), 1, 1],
+            blocks: [numbers.div_ceil(THREADS).clamp(1, BLOCKS), 1, 1],
             shared: 0,
             operands: operands(arguments),
             scratch: 0,
@@ -176,9 +186,6 @@ fn operands(arguments: usize) -> Vec<Operand> {
     let arguments = (0..arguments).map(Operand::Argument);
     std::iter::once(Operand::Result).chain(arguments).collect()
 }
-
-/// The type of indices.
-const INDEX: &str = "long long";
 
 fn parameters(arguments: usize) -> String {
     let mut text = "T* __restrict__ out".to_owned();

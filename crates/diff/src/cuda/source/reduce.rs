@@ -61,10 +61,14 @@ pub fn sum(from: &[usize], to: &[usize]) -> Vec<Call> {
         let text = format!(
             "const T* const x = a0 + {base};\n\
              T sum = 0;\n\
-             for (long long k = 0; k < {terms}; ++k) sum += x[{step}];\n\
+             for (I k = 0; k < {terms}; ++k) sum += x[{step}];\n\
              out[i] = sum;\n"
         );
-        return vec![Call::Kernel(Elements(text).code(1, results))];
+        return vec![Call::Kernel(Elements(text).code(
+            1,
+            results,
+            results * terms,
+        ))];
     }
     // A block a result: threads add every 256th term, then pairs of threads.
     let text = format!(

@@ -278,7 +278,7 @@ impl Gather {
             own = self.m * self.channels * taps,
         );
         let scratch = conv.networks * weights;
-        let mut arrange = Elements(arranged).code(1, scratch);
+        let mut arrange = Elements(arranged).code(1, scratch, scratch);
         arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
         arrange.scratch = scratch;
         let plan = Plan {

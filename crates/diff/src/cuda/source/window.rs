@@ -103,7 +103,7 @@ impl Names {
     /// Number i of the result is an output position: its plane and place.
     fn output(&self) -> String {
         format!(
-            "const long long plane = i / {};\nconst int o = i % {}, oy = o / {}, ox = o % {};\n",
+            "const I plane = i / {};\nconst int o = i % {}, oy = o / {}, ox = o % {};\n",
             self.positions(),
             self.positions(),
             self.ow,
@@ -115,7 +115,7 @@ impl Names {
     fn input(&self) -> String {
         let plane = self.h * self.w;
         format!(
-            "const long long plane = i / {plane};\nconst int p = i % {plane}, y = p / {}, x = p % {};\n",
+            "const I plane = i / {plane};\nconst int p = i % {plane}, y = p / {}, x = p % {};\n",
             self.w, self.w
         )
     }
@@ -186,7 +186,7 @@ pub fn unfold(window: &Window, shape: &[usize]) -> Elements {
     } = n.window;
     let (positions, taps) = (n.positions(), n.taps());
     Elements(format!(
-        "const long long plane = i / {};\n\
+        "const I plane = i / {};\n\
          const int tap = i / {positions} % {taps}, o = i % {positions};\n\
          const int y = o / {} * {} + tap / {} * {} - {}, x = o % {} * {} + tap % {} * {} - {};\n\
          out[i] = y >= 0 && y < {} && x >= 0 && x < {} ? a0[plane * {} + y * {} + x] : (T)0;\n",

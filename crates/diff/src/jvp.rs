@@ -124,6 +124,11 @@ fn push(t: &mut Trace, y: Id, arg: usize, dot: Id) -> Option<Id> {
         Op::Wrap(pad) => t.wrap(dot, pad),
         Op::Unwrap(pad) => t.unwrap(dot, pad),
         Op::Crop(crop) => t.crop(dot, crop, shape[0], [shape[2], shape[3]]),
+        Op::Paste { crop, .. } if arg == 0 => t.crop(dot, crop, shape[0], [shape[2], shape[3]]),
+        Op::Paste { crop, minus } => {
+            let part = t.crop(dot, crop.of_maps(), shape[0], [shape[2], shape[3]]);
+            t.scale(part, if minus { -1.0 } else { 1.0 })
+        }
         Op::Slice { axis, start } => t.slice(dot, axis, start, shape[axis]),
         Op::Embed { axis, start } => t.embed(dot, axis, start, shape[axis]),
     })

@@ -105,6 +105,14 @@ pub struct Crop {
 }
 
 impl Crop {
+    /// From whole maps to the result's windows.
+    pub fn of_maps(self) -> Crop {
+        Crop {
+            from: Origin::MAP,
+            ..self
+        }
+    }
+
     /// From the result's windows to the argument's.
     pub fn transposed(self) -> Crop {
         Crop {
@@ -193,6 +201,13 @@ pub enum Op {
     },
     /// The part of each sample in another window; where there are fewer samples, each stands for as many neighbours.
     Crop(Crop),
+    /// (x, b): the part of each sample in another window, plus or minus that of the maps b.
+    Paste {
+        /// Windows of x and of the result.
+        crop: Crop,
+        /// Whether the maps are subtracted.
+        minus: bool,
+    },
     /// Arguments one after the other along an axis.
     Concat {
         /// Which axis.
@@ -555,6 +570,19 @@ impl Trace {
             "crop of {n} samples to {samples}"
         );
         self.linear(Op::Crop(crop), x, &[samples, c, size[0], size[1]])
+    }
+
+    /// Windows of samples, plus or minus those of maps: crop(x) ± crop(b). Each map stands for as many neighbours.
+    pub fn paste(&mut self, x: Id, b: Id, crop: Crop, minus: bool, size: [usize; 2]) -> Id {
+        let (&[n, c, ..], &[maps, ..]) = (self.shape(x), self.shape(b)) else {
+            panic!("paste of {:?} to {:?}", self.shape(x), self.shape(b));
+        };
+        assert!(n.is_multiple_of(maps), "paste of {n} samples to {maps}");
+        self.push(
+            Op::Paste { crop, minus },
+            &[x, b],
+            &[n, c, size[0], size[1]],
+        )
     }
 
     /// Transpose of [`Trace::sum_pool`], to the shape given.

@@ -1,7 +1,7 @@
 //! Reverse mode: the transposed derivative of each op, in the op set itself.
 
 use crate::function::Function;
-use crate::trace::{Id, Op, Trace};
+use crate::trace::{Crop, Id, Op, Trace};
 
 /// Cotangents of `wrt` given cotangents of outputs: Σ_y (∂y/∂w)ᵀ ȳ for every w.
 ///
@@ -119,19 +119,27 @@ fn transpose(t: &mut Trace, y: Id, arg: usize, bar: Id) -> Option<Id> {
         Op::Unwrap(pad) => t.wrap(bar, pad),
         Op::Slice { axis, start } => t.embed(bar, axis, start, shape[axis]),
         Op::Embed { axis, start } => t.slice(bar, axis, start, shape[axis]),
-        Op::Crop(crop) => {
-            let samples = t.shape(bar)[0];
-            let all = t.crop(bar, crop.transposed(), samples, [shape[2], shape[3]]);
-            let each = [shape[0], samples / shape[0], shape[1] * shape[2] * shape[3]];
-            let all = t.reshape(all, &each);
-            let sum = t.sum(all, &[1]);
-            t.reshape(sum, &shape)
+        Op::Crop(crop) => cropped(t, bar, crop, &shape),
+        Op::Paste { crop, .. } if arg == 0 => cropped(t, bar, crop, &shape),
+        Op::Paste { crop, minus } => {
+            let part = cropped(t, bar, crop.of_maps(), &shape);
+            t.scale(part, if minus { -1.0 } else { 1.0 })
         }
         Op::Concat { axis } => {
             let start = args[..arg].iter().map(|&a| t.shape(a)[axis]).sum();
             t.slice(bar, axis, start, shape[axis])
         }
     })
+}
+
+/// The transpose of a crop: what neighbours give to the one that stands for them is added.
+fn cropped(t: &mut Trace, bar: Id, crop: Crop, shape: &[usize]) -> Id {
+    let samples = t.shape(bar)[0];
+    let all = t.crop(bar, crop.transposed(), samples, [shape[2], shape[3]]);
+    let each = [shape[0], samples / shape[0], shape[1] * shape[2] * shape[3]];
+    let all = t.reshape(all, &each);
+    let sum = t.sum(all, &[1]);
+    t.reshape(sum, shape)
 }
 
 /// f′(x) with y = f(x) at hand, or nothing where it vanishes everywhere.

@@ -139,7 +139,8 @@ impl Maker {
             | Op::Fold(_)
             | Op::Wrap(_)
             | Op::Unwrap(_)
-            | Op::Crop(_) => self.inside(op.clone(), args, shape),
+            | Op::Crop(_)
+            | Op::Paste { .. } => self.inside(op.clone(), args, shape),
             &Op::ConvForward(conv) => self.conv(Op::ConvForward, conv, args, shape),
             &Op::ConvInput(conv) => self.conv(Op::ConvInput, conv, args, shape),
             &Op::ConvWeight(conv) => {

@@ -450,6 +450,11 @@ fn windows() {
     check("crop", &[&[6, 2, 3, 3]], |t, x| {
         t.crop(x[0], crop, 6, [3, 4])
     });
+    for minus in [false, true] {
+        check("paste", &[&[6, 2, 3, 3], &[2, 2, 4, 5]], |t, x| {
+            t.paste(x[0], x[1], crop, minus, [3, 4])
+        });
+    }
     let from = Origin::MAP;
     check("crop of one", &[&[1, 2, 4, 5]], |t, x| {
         t.crop(x[0], Crop { from, ..crop }, 3, [2, 3])

@@ -93,8 +93,15 @@ pub fn concat<T: Elementary>(axis: usize, parts: &[(&[T], &[usize])], out: &mut 
     }
 }
 
-/// Windows of samples, zeros outside.
-pub fn crop<T: Elementary>(crop: &Crop, x: &[T], shape: &[usize], out: &mut [T], to: &[usize]) {
+/// Windows of samples, zeros outside, each number given to `put`.
+pub fn crop<T: Elementary>(
+    crop: &Crop,
+    x: &[T],
+    shape: &[usize],
+    out: &mut [T],
+    to: &[usize],
+    put: impl Fn(&mut T, T),
+) {
     let &[samples, channels, height, width] = shape else {
         return;
     };
@@ -114,10 +121,11 @@ pub fn crop<T: Elementary>(crop: &Crop, x: &[T], shape: &[usize], out: &mut [T],
         for (i, row) in out.chunks_exact_mut(window[1]).enumerate() {
             let from = index(0, i);
             for (j, out) in row.iter_mut().enumerate() {
-                *out = match (from, index(1, j)) {
+                let number = match (from, index(1, j)) {
                     (Some(i), Some(j)) => x[i * width + j],
                     _ => T::ZERO,
                 };
+                put(out, number);
             }
         }
     }

@@ -148,7 +148,17 @@ fn execute<T: Number>(op: &Op, step: &Step, args: &[&[T]], out: &mut [T]) {
         Op::Embed { axis, start } => {
             layout::embed(*axis, *start, args[0], shape(0), out, &step.shape)
         }
-        Op::Crop(crop) => layout::crop(crop, args[0], shape(0), out, &step.shape),
+        Op::Crop(crop) => {
+            layout::crop(crop, args[0], shape(0), out, &step.shape, |out, x| *out = x);
+        }
+        Op::Paste { crop, minus } => {
+            let (maps, b) = (crop.of_maps(), args[1]);
+            layout::crop(crop, args[0], shape(0), out, &step.shape, |out, x| *out = x);
+            match minus {
+                true => layout::crop(&maps, b, shape(1), out, &step.shape, |out, b| *out -= b),
+                false => layout::crop(&maps, b, shape(1), out, &step.shape, |out, b| *out += b),
+            }
+        }
         Op::Concat { axis } => {
             let parts: Vec<_> = args
                 .iter()

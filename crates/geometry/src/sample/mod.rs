@@ -15,6 +15,8 @@ mod sum;
 mod tiles;
 mod top;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
@@ -139,6 +141,8 @@ pub struct Sampler<T> {
     quantum: f64,
     /// Networks of a block.
     block: u64,
+    /// Rows of a wave that is not added yet.
+    ahead: Mutex<Option<(u64, Vec<T>)>>,
 }
 
 impl<T: Float> Sampler<T> {
@@ -179,6 +183,7 @@ impl<T: Float> Sampler<T> {
             shard,
             quantum,
             block,
+            ahead: Mutex::default(),
         })
     }
 
@@ -244,29 +249,62 @@ impl<T: Float> Sampler<T> {
 
     /// Computes one wave: the next block of every group.
     pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
-        let first = state.waves * self.wave();
+        let wave = state.waves;
+        let kept = self.ahead().take().filter(|(kept, _)| *kept == wave);
+        let rows = match kept {
+            Some((_, rows)) => rows,
+            None => self.rows(wave)?,
+        };
+        match self.config().place.device {
+            Device::Cpu => self.add(state, &rows)?,
+            // The GPU goes on with the next wave meanwhile; if it fails, that wave is where it is told.
+            Device::Cuda(_) => {
+                let more = (wave + 1) * self.wave() < self.limit.networks();
+                let next = || more.then(|| self.rows(wave + 1).ok()).flatten();
+                let (added, next) = rayon::join(|| self.add(state, &rows), next);
+                *self.ahead() = next.map(|rows| (wave + 1, rows));
+                added?;
+            }
+        }
+        state.waves += 1;
+        Ok(())
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, Option<(u64, Vec<T>)>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The networks of a wave that this shard computes, by group.
+    fn blocks(&self, wave: u64) -> Vec<Vec<u64>> {
+        let first = wave * self.wave();
         let last = (first + self.wave()).min(self.limit.networks());
-        let (dim, rows) = (self.source.dim(), self.source.rows_a_network());
-        let row = rows * dim;
-        // The networks of each group that this shard computes.
-        let blocks: Vec<Vec<u64>> = (0..GROUPS as u64)
-            .map(|g| {
-                let number = state.waves * GROUPS as u64 + g;
-                let ours = number % self.shard.count == self.shard.index;
-                let networks = (first + g..last).step_by(GROUPS);
-                networks.filter(|_| ours).collect()
-            })
-            .collect();
-        let networks: Vec<u64> = blocks.concat();
-        let mut buffer = vec![T::ZERO; networks.len() * row];
-        self.source.rows(&networks, &mut buffer)?;
+        let block = |g: u64| {
+            let number = wave * GROUPS as u64 + g;
+            let ours = number % self.shard.count == self.shard.index;
+            let networks = (first + g..last).step_by(GROUPS);
+            networks.filter(|_| ours).collect()
+        };
+        (0..GROUPS as u64).map(block).collect()
+    }
+
+    /// The rows of a wave.
+    fn rows(&self, wave: u64) -> Result<Vec<T>, GeometryError> {
+        let networks = self.blocks(wave).concat();
+        let row = self.source.rows_a_network() * self.source.dim();
+        let mut rows = vec![T::ZERO; networks.len() * row];
+        self.source.rows(&networks, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// Adds the rows of the wave that comes next.
+    fn add(&self, state: &mut State, rows: &[T]) -> Result<(), GeometryError> {
+        let row = self.source.rows_a_network() * self.source.dim();
         let mut at = 0;
-        for (sum, block) in state.sums.iter_mut().zip(&blocks) {
-            let part = &buffer[at * row..][..block.len() * row];
+        for (sum, block) in state.sums.iter_mut().zip(self.blocks(state.waves)) {
+            let part = &rows[at * row..][..block.len() * row];
             sum.add(part, block.len(), self.quantum)?;
             at += block.len();
         }
-        state.waves += 1;
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! pasted in. Where windows are no longer worth it, or an op is not local, they are pasted into whole maps.
 
 use polariscope_diff::{Conv, Crop, Id, Origin, Trace, Window};
-use polariscope_graph::{self as graph, Graph, Node, Op, Padding, Shape};
+use polariscope_graph::{self as graph, Activation, Graph, Node, Op, Padding, Shape};
 
 use crate::Scalar;
 use crate::lower::{Lowering, Mode};
@@ -31,14 +31,24 @@ enum Moved {
     Whole(Id),
     /// Windows, N × channels × size.
     Window {
-        patch: Id,
+        patch: Patch,
         origin: Origin,
         size: [usize; 2],
     },
 }
 
+/// What is in a window.
+#[derive(Clone, Copy)]
+enum Patch {
+    /// The samples' numbers.
+    Value(Id),
+    /// Their difference from the base point's.
+    Change(Id),
+}
+
 /// (f(x + h eᵢ) − f(x − h eᵢ)) / 2h for every i.
 pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
+    let graph = &pooled_first(graph);
     let inputs = graph.input().len();
     let samples = 2 * inputs;
     let (lowering, x) = Lowering::new(graph, 1, Mode::Evaluate);
@@ -58,12 +68,11 @@ pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
         let from: Vec<Moved> = node.inputs.iter().map(|i| moved[i.0]).collect();
         let shapes: Vec<Shape> = node.inputs.iter().map(|i| graph.nodes[i.0].shape).collect();
         maker.lowering.batch = 1;
-        let result = maker.lowering.node(node, x, &inputs);
-        base.push(result);
+        base.push(maker.lowering.node(node, x, &inputs));
         maker.lowering.batch = samples;
         moved.push(match inputs.is_empty() {
             true => start,
-            false => maker.node(node, result, &inputs, &from, &shapes),
+            false => maker.node(node, &inputs, &from, &shapes),
         });
     }
     let last = graph.nodes.len() - 1;
@@ -87,6 +96,36 @@ pub fn differences(graph: &Graph, h: f64, scalar: Scalar) -> Differences {
         output,
         constants: maker.constants,
     }
+}
+
+/// The same function with max-pools before the biases and rising activations that they commute with: there is less to do
+/// behind them.
+fn pooled_first(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    let mut readers = vec![0; graph.nodes.len()];
+    for input in graph.nodes.iter().flat_map(|node| &node.inputs) {
+        readers[input.0] += 1;
+    }
+    for pool in 0..graph.nodes.len() {
+        let mut at = pool;
+        while let (Op::MaxPool(_), &[before]) = (&graph.nodes[at].op, &graph.nodes[at].inputs[..]) {
+            let rises = match graph.nodes[before.0].op {
+                Op::Bias { .. } => true,
+                Op::Activation(a) => matches!(a, Activation::Relu | Activation::Tanh),
+                _ => false,
+            };
+            if !rises || readers[before.0] != 1 {
+                break;
+            }
+            // The two change places: the pool is now where its input was.
+            let shape = graph.nodes[at].shape;
+            let op = std::mem::replace(&mut graph.nodes[at].op, Op::Flatten);
+            graph.nodes[at].op = std::mem::replace(&mut graph.nodes[before.0].op, op);
+            graph.nodes[before.0].shape = shape;
+            at = before.0;
+        }
+    }
+    graph
 }
 
 /// Height and width of a layer that has them.
@@ -157,7 +196,7 @@ impl Maker<'_> {
         let t = &mut self.lowering.t;
         let steps = t.leaf(&[self.samples, channels, 1, 1]);
         Moved::Window {
-            patch: t.add(pixel, steps),
+            patch: Patch::Value(t.add(pixel, steps)),
             origin,
             size,
         }
@@ -174,15 +213,8 @@ impl Maker<'_> {
     }
 
     /// What the samples make of a node.
-    fn node(
-        &mut self,
-        node: &Node,
-        result: Id,
-        base: &[Id],
-        moved: &[Moved],
-        shapes: &[Shape],
-    ) -> Moved {
-        if let Some(local) = self.local(node, result, base, moved, shapes) {
+    fn node(&mut self, node: &Node, base: &[Id], moved: &[Moved], shapes: &[Shape]) -> Moved {
+        if let Some(local) = self.local(node, base, moved, shapes) {
             return local;
         }
         let inputs: Vec<Id> = (0..base.len())
@@ -195,7 +227,6 @@ impl Maker<'_> {
     fn local(
         &mut self,
         node: &Node,
-        result: Id,
         base: &[Id],
         moved: &[Moved],
         shapes: &[Shape],
@@ -205,13 +236,22 @@ impl Maker<'_> {
         };
         match node.op {
             Op::Bias { .. }
+                if matches!(
+                    moved[0],
+                    Moved::Window {
+                        patch: Patch::Change(_),
+                        ..
+                    }
+                ) =>
+            {
+                Some(moved[0])
+            }
+            Op::Bias { .. }
             | Op::Scale { .. }
             | Op::Dropout { .. }
             | Op::Activation(_)
             | Op::BatchNorm { .. } => {
-                let Moved::Window { patch, .. } = moved[0] else {
-                    return None;
-                };
+                let patch = self.windows(base[0], moved[0], shapes[0], origin, size)?;
                 Some(self.pointwise(node, &[patch], origin, size))
             }
             Op::Add | Op::Concat => {
@@ -235,7 +275,7 @@ impl Maker<'_> {
                 let taps = window.kernel[0] * window.kernel[1];
                 let few = size[0] * size[1] < taps && window.stride == [1, 1] && groups == 1;
                 match few {
-                    true => self.change(node, result, base, moved, shapes, window, conv),
+                    true => self.change(node, base, moved, shapes, window, conv),
                     false => self.sliding(node, base, moved, shapes, window, conv),
                 }
             }
@@ -271,7 +311,7 @@ impl Maker<'_> {
             ..node.clone()
         };
         Moved::Window {
-            patch: self.lowering.node(&node, inputs[0], inputs),
+            patch: Patch::Value(self.lowering.node(&node, inputs[0], inputs)),
             origin,
             size,
         }
@@ -290,19 +330,17 @@ impl Maker<'_> {
         let seen = self.seen(node, base, moved, shapes, window)?;
         let wide = self.windows(base[0], moved[0], shapes[0], seen.read, seen.reads)?;
         Some(Moved::Window {
-            patch: op(&mut self.lowering, wide, seen.window),
+            patch: Patch::Value(op(&mut self.lowering, wide, seen.window)),
             origin: seen.origin,
             size: seen.size,
         })
     }
 
     /// A convolution whose input has changed in fewer places than it has taps: what the change contributes is a product
-    /// with one matrix, the convolution of maps that are one in one place; the rest is the base's result.
-    #[allow(clippy::too_many_arguments)]
+    /// with one matrix, the convolution of maps that are one in one place.
     fn change(
         &mut self,
         node: &Node,
-        result: Id,
         base: &[Id],
         moved: &[Moved],
         shapes: &[Shape],
@@ -310,16 +348,11 @@ impl Maker<'_> {
         conv: impl FnOnce(&mut Lowering, Id, Window) -> Id,
     ) -> Option<Moved> {
         let seen = self.seen(node, base, moved, shapes, window)?;
-        let Moved::Window {
-            patch,
-            origin,
-            size,
-        } = moved[0]
-        else {
+        let Moved::Window { origin, size, .. } = moved[0] else {
             return None;
         };
-        let (from, to) = (map(shapes[0])?, map(node.shape)?);
-        let channels = self.lowering.t.shape(patch)[1];
+        let change = self.changed(base[0], moved[0], map(shapes[0])?)?;
+        let channels = self.lowering.t.shape(change)[1];
         let numbers = channels * size[0] * size[1];
         // Map number i is one in place i of the window, within what the convolution reads.
         let [height, width] = seen.reads;
@@ -334,18 +367,14 @@ impl Maker<'_> {
         self.constants.push(ones);
         let ones = self.lowering.t.leaf(&[numbers, channels, height, width]);
         let each = conv(&mut self.lowering, ones, seen.window);
-        let before = self.crop(base[0], Origin::MAP, origin, from, size);
-        let change = self.lowering.t.sub(patch, before);
-        let change = self.crop(change, origin, origin, from, size);
-        let around = self.crop(result, Origin::MAP, seen.origin, to, seen.size);
         let t = &mut self.lowering.t;
-        let shape = t.shape(around).to_vec();
+        let mut shape = t.shape(each).to_vec();
         let change = t.reshape(change, &[1, self.samples, numbers]);
         let each = t.reshape(each, &[1, numbers, shape[1] * shape[2] * shape[3]]);
         let product = t.matmul(change, each, false, false);
-        let product = t.reshape(product, &shape);
+        shape[0] = self.samples;
         Some(Moved::Window {
-            patch: t.add(around, product),
+            patch: Patch::Change(t.reshape(product, &shape)),
             origin: seen.origin,
             size: seen.size,
         })
@@ -373,7 +402,7 @@ impl Maker<'_> {
         ((seen.size[0] * seen.size[1]) as f64 <= worth).then_some(seen)
     }
 
-    /// Other windows of the same maps: those of the base with the change of the samples pasted in.
+    /// The numbers in windows: the base's and the change of the samples.
     fn windows(
         &mut self,
         base: Id,
@@ -382,44 +411,69 @@ impl Maker<'_> {
         to: Origin,
         size: [usize; 2],
     ) -> Option<Id> {
-        let Moved::Window {
-            patch,
-            origin,
-            size: from,
-        } = moved
-        else {
-            return None;
-        };
-        let map = map(shape)?;
-        if (origin, from) == (to, size) {
-            return Some(patch);
+        match moved {
+            Moved::Window {
+                patch: Patch::Value(id),
+                origin,
+                size: from,
+            } if (origin, from) == (to, size) => Some(id),
+            Moved::Window { origin, .. } => {
+                let map = map(shape)?;
+                let change = match moved {
+                    Moved::Window {
+                        patch: Patch::Change(id),
+                        ..
+                    } => id,
+                    _ => self.changed(base, moved, map)?,
+                };
+                Some(self.paste(change, base, [origin, to], map, false, size))
+            }
+            Moved::Whole(_) => None,
         }
-        let before = self.crop(base, Origin::MAP, origin, map, from);
-        let change = self.lowering.t.sub(patch, before);
-        let change = self.crop(change, origin, to, map, size);
-        let around = self.crop(base, Origin::MAP, to, map, size);
-        Some(self.lowering.t.add(around, change))
+    }
+
+    /// The change of the samples in their windows, zero outside of the map.
+    fn changed(&mut self, base: Id, moved: Moved, map: [usize; 2]) -> Option<Id> {
+        match moved {
+            Moved::Window {
+                patch: Patch::Value(id),
+                origin,
+                size,
+            } => Some(self.paste(id, base, [origin; 2], map, true, size)),
+            Moved::Window {
+                patch: Patch::Change(id),
+                origin,
+                size,
+            } => Some(self.crop(id, origin, origin, map, size)),
+            Moved::Whole(_) => None,
+        }
+    }
+
+    fn paste(
+        &mut self,
+        x: Id,
+        base: Id,
+        [from, to]: [Origin; 2],
+        map: [usize; 2],
+        minus: bool,
+        size: [usize; 2],
+    ) -> Id {
+        let crop = Crop {
+            grid: self.grid,
+            map,
+            from,
+            to,
+        };
+        self.lowering.t.paste(x, base, crop, minus, size)
     }
 
     /// Whole maps.
     fn whole(&mut self, base: Id, moved: Moved, shape: Shape) -> Id {
-        match (moved, map(shape)) {
-            (Moved::Whole(id), _) | (Moved::Window { patch: id, .. }, None) => id,
-            (
-                Moved::Window {
-                    patch,
-                    origin,
-                    size,
-                },
-                Some(map),
-            ) => {
-                let before = self.crop(base, Origin::MAP, origin, map, size);
-                let change = self.lowering.t.sub(patch, before);
-                let change = self.crop(change, origin, Origin::MAP, map, map);
-                let dims = self.lowering.t.shape(change).to_vec();
-                let base = self.lowering.t.expand(base, &dims);
-                self.lowering.t.add(base, change)
-            }
+        let window =
+            map(shape).and_then(|size| self.windows(base, moved, shape, Origin::MAP, size));
+        match (moved, window) {
+            (Moved::Whole(id), _) | (_, Some(id)) => id,
+            (Moved::Window { .. }, None) => unreachable!("windows are of maps"),
         }
     }
 }

@@ -99,24 +99,40 @@ pub fn unwrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
     ))
 }
 
-/// Windows of samples, zeros outside.
-pub fn crop(crop: &Crop, from: &[usize], to: &[usize]) -> Elements {
+/// Windows of samples, zeros outside; plus or minus those of maps, which are the second argument.
+pub fn crop(crop: &Crop, from: &[usize], to: &[usize], maps: Option<(usize, bool)>) -> Elements {
     let [grid, map] = [crop.grid, crop.map];
-    // Each stands for as many neighbours.
-    let sample = format!("i / {}", to[1] * to[2] * to[3] * (to[0] / from[0]));
+    let numbers = to[1] * to[2] * to[3];
     let origin = |o: Origin, axis: usize, p: &str| {
         format!("({p} / {} * {} + {})", o.divide, o.times, o.plus[axis])
     };
+    let channels = to[1];
+    // Where there are fewer samples, each stands for as many neighbours.
+    let plane = |samples: usize| {
+        let each = numbers * (to[0] / samples);
+        format!(
+            "(i / {each} * {channels} + i / {} % {channels})",
+            to[2] * to[3]
+        )
+    };
+    let add = maps.map_or(String::new(), |(count, minus)| {
+        format!(
+            "if (inside) sum {}= a1[{} * {} + y * {} + x];\n",
+            if minus { '-' } else { '+' },
+            plane(count),
+            map[0] * map[1],
+            map[1],
+        )
+    });
     Elements(format!(
-        "const int sample = (int)(i / {}), pixel = sample % {}, py = pixel / {}, px = pixel % {};\n\
+        "const int pixel = (int)(i / {numbers} % {pixels}), py = pixel / {gw}, px = pixel % {gw};\n\
          const int y = {} + (int)(i / {} % {}), x = {} + (int)(i % {});\n\
          const int sy = y - {}, sx = x - {};\n\
-         const bool there = y >= 0 && y < {} && x >= 0 && x < {} && sy >= 0 && sy < {} && sx >= 0 && sx < {};\n\
-         out[i] = there ? a0[(({sample}) * {c} + i / {} % {c}) * {} + sy * {} + sx] : (T)0;\n",
-        to[1] * to[2] * to[3],
-        grid[0] * grid[1],
-        grid[1],
-        grid[1],
+         const bool inside = y >= 0 && y < {} && x >= 0 && x < {};\n\
+         T sum = 0;\n\
+         if (inside && sy >= 0 && sy < {} && sx >= 0 && sx < {}) sum = a0[{} * {} + sy * {} + sx];\n\
+         {add}\
+         out[i] = sum;\n",
         origin(crop.to, 0, "py"),
         to[3],
         to[2],
@@ -128,9 +144,10 @@ pub fn crop(crop: &Crop, from: &[usize], to: &[usize]) -> Elements {
         map[1],
         from[2],
         from[3],
-        to[2] * to[3],
+        plane(from[0]),
         from[2] * from[3],
         from[3],
-        c = to[1],
+        pixels = grid[0] * grid[1],
+        gw = grid[1],
     ))
 }

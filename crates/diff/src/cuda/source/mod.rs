@@ -73,6 +73,17 @@ pub struct Product {
     pub tb: bool,
 }
 
+/// What runs for a step that picks the largest number of each window, without being told which it is.
+pub fn max(step: &Step) -> Vec<Call> {
+    let Kernel::Op(Op::Pick(window)) = &step.kernel else {
+        return Vec::new();
+    };
+    let shape = &step.args[1].shape;
+    let mut code = window::max(window, shape).code(1, size(&step.shape), size(shape));
+    code.operands = vec![Operand::Result, Operand::Argument(1)];
+    vec![Call::Kernel(code)]
+}
+
 /// What runs for a step.
 pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
     let shape = |i: usize| step.args[i].shape.as_slice();
@@ -98,7 +109,11 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
             let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
             one(layout::concat(*axis, &lengths, to))
         }
-        Op::Crop(crop) => one(layout::crop(crop, shape(0), to)),
+        Op::Crop(crop) => one(layout::crop(crop, shape(0), to, None)),
+        Op::Paste { crop, minus } => {
+            let maps = Some((shape(1)[0], *minus));
+            one(layout::crop(crop, shape(0), to, maps))
+        }
         Op::Wrap(pad) => one(layout::wrap(*pad, shape(0))),
         Op::Unwrap(pad) => one(layout::unwrap(*pad, to)),
         Op::SumPool(w) => one(window::sum_pool(w, shape(0))),

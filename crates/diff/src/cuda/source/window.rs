@@ -154,6 +154,21 @@ pub fn arg_max(window: &Window, shape: &[usize]) -> Elements {
     ))
 }
 
+/// The largest tap; NaN counts as largest.
+pub fn max(window: &Window, shape: &[usize]) -> Elements {
+    let n = Names::new(window, shape);
+    let body = format!(
+        "const T v = a0[plane * {} + at]; if (v > best || v != v) best = v;",
+        n.h * n.w
+    );
+    Elements(format!(
+        "{}T best = (T)__longlong_as_double({}LL);\n{}out[i] = best;\n",
+        n.output(),
+        f64::NEG_INFINITY.to_bits() as i64,
+        n.forward(&body)
+    ))
+}
+
 /// (index, x): the value of the chosen tap.
 pub fn pick(window: &Window, shape: &[usize]) -> Elements {
     let n = Names::new(window, shape);

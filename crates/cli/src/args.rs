@@ -129,9 +129,13 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if let Device::Cuda(ordinal) = self.device {
-            if !matches!(verb, Verb::Eval(_) | Verb::Geometry(_) | Verb::Plan(_)) {
+            let runs = matches!(
+                verb,
+                Verb::Eval(_) | Verb::Geometry(_) | Verb::Plan(_) | Verb::Check(_)
+            );
+            if !runs {
                 return Err(CliError::Usage(
-                    "only eval and geometry run on a GPU yet; use --device cpu".into(),
+                    "only eval, geometry, plan and check run on a GPU yet; use --device cpu".into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;

@@ -70,7 +70,7 @@ fn bad_usage_is_one_line_that_helps() {
         ),
         (
             &["show", "lenet", "--device", "cuda"],
-            &["only eval", "--device cpu"],
+            &["run on a GPU yet", "--device cpu"],
         ),
         (
             &["eval", "lenet", "--x", "x.npy", "--device", "cuda:999"],

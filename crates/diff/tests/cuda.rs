@@ -51,13 +51,18 @@ fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
 #[test]
 #[ignore = "needs a GPU"]
 fn convolutions() {
-    for (x, o, kernel, stride, groups) in [
-        ([3, 70, 19, 23], 90, 3, 1, 1),
-        ([2, 64, 28, 28], 128, 3, 2, 1),
-        ([64, 3, 32, 32], 6, 5, 1, 1),
-        ([8, 24, 17, 17], 48, 3, 1, 4),
-        ([4, 96, 9, 9], 96, 3, 2, 96),
-        ([5, 33, 14, 14], 65, 1, 2, 1),
+    // Channels, groups and networks that take each of the three ways, with remainders in every tile.
+    for (x, o, kernel, stride, groups, networks) in [
+        ([3, 70, 19, 23], 90, 3, 1, 1, 1),
+        ([2, 64, 28, 28], 128, 3, 2, 1, 1),
+        ([64, 3, 32, 32], 6, 5, 1, 1, 1),
+        ([8, 24, 17, 17], 48, 3, 1, 4, 1),
+        ([4, 96, 9, 9], 96, 3, 2, 96, 1),
+        ([5, 33, 14, 14], 65, 1, 2, 1, 1),
+        ([6, 64, 14, 14], 96, 3, 1, 1, 3),
+        ([6, 3, 20, 21], 6, 5, 2, 1, 3),
+        ([4, 40, 9, 9], 33, 3, 2, 1, 2),
+        ([4, 20, 9, 9], 10, 3, 1, 2, 2),
     ] {
         let pad = kernel / 2;
         let conv = Conv {
@@ -68,9 +73,9 @@ fn convolutions() {
                 pad: [(pad, pad); 2],
             },
             groups,
-            networks: 1,
+            networks,
         };
-        let w = [o, x[1] / groups, kernel, kernel];
+        let w = [o * networks, x[1] / groups, kernel, kernel];
         let y = [
             x[0],
             o,

@@ -128,7 +128,8 @@ fn check_at(
     };
     let evaluate = |h: f64| evaluate_from(h, 0);
     let exact = evaluate(0.0);
-    on_the_gpu(name, &program, &leaves(0.0, 0));
+    on_the_gpu::<f64>(name, &program, &leaves(0.0, 0), 1e-11);
+    on_the_gpu::<f32>(name, &program, &leaves(0.0, 0), 1e-5);
     // Three values of the inputs at once, and of the last one alone.
     for first in [0, x.len() - 1] {
         let steps = [0.0, 0.1, -0.2];
@@ -149,7 +150,8 @@ fn check_at(
                 );
             }
         }
-        on_the_gpu(name, &program, &together);
+        // In f64 alone: third derivatives at these points cancel more than f32 has digits for, here as there.
+        on_the_gpu::<f64>(name, &program, &together, 1e-11);
     }
     // Fourth-order central difference: the error is h⁴ f⁽⁵⁾/30 plus rounding/h, both below 1e-9 here.
     let h = 2e-3;
@@ -192,21 +194,11 @@ fn run(program: &Program, leaves: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// The same program on a GPU, to a share of the largest number (`cargo xtask test-cuda`).
-fn on_the_gpu(name: &str, program: &Program, leaves: &[Vec<f64>]) {
-    if std::env::var_os("POLARISCOPE_CUDA").is_some() {
-        let exact = run(program, leaves).concat();
-        on_the_gpu_in::<f64>(name, program, leaves, &exact, 1e-11);
-        on_the_gpu_in::<f32>(name, program, leaves, &exact, 1e-5);
+fn on_the_gpu<T: Number>(name: &str, program: &Program, leaves: &[Vec<f64>], tolerance: f64) {
+    if std::env::var_os("POLARISCOPE_CUDA").is_none() {
+        return;
     }
-}
-
-fn on_the_gpu_in<T: Number>(
-    name: &str,
-    program: &Program,
-    leaves: &[Vec<f64>],
-    exact: &[f64],
-    tolerance: f64,
-) {
+    let exact = run(program, leaves).concat();
     let leaves: Vec<Vec<T>> = leaves
         .iter()
         .map(|x| x.iter().map(|&x| T::from_f64(x)).collect())
@@ -217,7 +209,7 @@ fn on_the_gpu_in<T: Number>(
     workspace.run(program, &leaves).unwrap();
     let scale = exact.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
     let outputs = (0..program.outputs.len()).flat_map(|i| workspace.output(i));
-    for (i, (found, exact)) in outputs.zip(exact).enumerate() {
+    for (i, (found, exact)) in outputs.zip(&exact).enumerate() {
         assert!(
             (found.to_f64() - exact).abs() < tolerance * scale,
             "{name}: number {i} is {found} on the GPU, {exact} here"

@@ -3,6 +3,7 @@
 //! A group is a name and a list of [`Control`]s; a lens adds its own group to [`GROUPS`].
 
 mod core;
+pub mod device;
 mod geometry;
 mod kernels;
 
@@ -86,18 +87,37 @@ const fn control(
 impl Control {
     /// Measures and judges.
     pub fn run(&self, group: &'static str) -> Outcome {
-        let (measured, fault) = match (self.measure)() {
+        Outcome::new(
+            group,
+            self.claim,
+            self.expected,
+            self.tolerance,
+            (self.measure)(),
+        )
+    }
+}
+
+impl Outcome {
+    /// Judges what was measured.
+    fn new(
+        group: &'static str,
+        control: &'static str,
+        expected: f64,
+        tolerance: f64,
+        measured: Result<f64, Fault>,
+    ) -> Self {
+        let (measured, fault) = match measured {
             Ok(x) => (Some(x), None),
             Err(e) => (None, Some(e.to_string())),
         };
         Outcome {
             group,
-            control: self.claim,
-            expected: self.expected,
+            control,
+            expected,
             measured,
-            tolerance: self.tolerance,
+            tolerance,
             // NaN is never within the tolerance.
-            pass: measured.is_some_and(|x| (x - self.expected).abs() <= self.tolerance),
+            pass: measured.is_some_and(|x| (x - expected).abs() <= tolerance),
             fault,
         }
     }

@@ -1,12 +1,13 @@
 //! `check`: closed-form controls on this machine.
 
 use clap::Args;
+use polariscope_diff::Device;
 use polariscope_graph::nearest;
 use polariscope_report::{Align, Cell, Table};
 use serde::Serialize;
 
 use crate::args::Common;
-use crate::check::{GROUPS, Group, Outcome};
+use crate::check::{GROUPS, Group, Outcome, device};
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
@@ -14,10 +15,13 @@ use crate::progress::Progress;
 /// What `check` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// What to check: core or geometry [default: everything]
+    /// What to check: core, geometry, kernels or device [default: everything]
     #[arg(value_name = "LENS")]
     pub lens: Option<String>,
 }
+
+/// The part that needs a GPU.
+const DEVICE: &str = "device";
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -29,22 +33,37 @@ struct Verdict {
 /// Runs the controls, prints the table, and fails if one of them does.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     common.refuse_out("check")?;
-    let groups: Vec<&Group> = match &args.lens {
+    let groups: Vec<&Group> = match args.lens.as_deref() {
         None => GROUPS.iter().collect(),
+        Some(DEVICE) => Vec::new(),
         Some(name) => vec![find(name)?],
     };
-    let total: usize = groups.iter().map(|g| g.controls.len()).sum();
+    let asked = matches!(args.lens.as_deref(), None | Some(DEVICE));
+    let gpu = match common.device {
+        Device::Cuda(ordinal) => Some(ordinal).filter(|_| asked),
+        Device::Cpu if args.lens.as_deref() == Some(DEVICE) => {
+            return Err(CliError::Usage(
+                "check device compares a GPU with the CPU: add --device cuda".into(),
+            ));
+        }
+        Device::Cpu => None,
+    };
+    let total =
+        groups.iter().map(|g| g.controls.len()).sum::<usize>() + gpu.map_or(0, |_| device::COUNT);
     let progress = Progress::new("controls", total as u64, 0, common);
     let all = groups
         .iter()
         .flat_map(|g| g.controls.iter().map(|c| (g.name, c)));
-    let controls: Vec<Outcome> = all
+    let mut controls: Vec<Outcome> = all
         .map(|(group, control)| {
             let outcome = control.run(group);
             progress.advance(1);
             outcome
         })
         .collect();
+    if let Some(ordinal) = gpu {
+        controls.extend(device::run(ordinal, || progress.advance(1)));
+    }
     drop(progress);
     let failed = controls.iter().filter(|c| !c.pass).count();
     let verdict = Verdict {
@@ -63,7 +82,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
 }
 
 fn find(name: &str) -> Result<&'static Group, CliError> {
-    let names = || GROUPS.iter().map(|g| g.name);
+    let names = || GROUPS.iter().map(|g| g.name).chain([DEVICE]);
     GROUPS.iter().find(|g| g.name == name).ok_or_else(|| {
         let hint = match nearest(name, names()) {
             Some(near) => format!("did you mean {near}?"),

@@ -8,6 +8,7 @@ mod fused;
 mod layout;
 mod reduce;
 mod tensor;
+mod thin;
 mod window;
 
 use super::driver::Source;
@@ -135,9 +136,11 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
                 tb: *tb,
             })]
         }
-        Op::ConvForward(c) => tensor(&|| tensor::forward(c, shape(0), shape(1), precision))
+        Op::ConvForward(c) => thin::forward(c, shape(0), shape(1))
+            .or_else(|| tensor(&|| tensor::forward(c, shape(0), shape(1), precision)))
             .unwrap_or_else(|| conv::forward(c, shape(0), shape(1))),
-        Op::ConvInput(c) => tensor(&|| tensor::input(c, to, shape(1), precision))
+        Op::ConvInput(c) => thin::input(c, to, shape(1))
+            .or_else(|| tensor(&|| tensor::input(c, to, shape(1), precision)))
             .unwrap_or_else(|| conv::input(c, to, shape(1))),
         Op::ConvWeight(c) => tensor(&|| tensor::weight(c, shape(0), to, precision))
             .unwrap_or_else(|| conv::weight(c, shape(0), to)),

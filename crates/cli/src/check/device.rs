@@ -1,0 +1,186 @@
+//! A GPU against the CPU: the same numbers, within the rounding of sums in another order.
+
+use polariscope_diff::{Device, Number, Place, Precision, Real};
+use polariscope_geometry::{
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
+};
+use polariscope_graph::{Graph, ZooOptions, zoo};
+use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights};
+
+use super::{Fault, Outcome};
+
+/// A comparison with the CPU: the claim, how far the numbers may differ, and how far they do on GPU number n.
+type Comparison = (&'static str, f64, fn(usize) -> Result<f64, Fault>);
+
+/// In the order of the table. Differences are in parts of the largest number.
+const COMPARISONS: &[Comparison] = &[
+    ("drawn weights that differ in a bit, f32", 0.0, |n| {
+        weights::<f32>(n)
+    }),
+    ("drawn weights that differ in a bit, f64", 0.0, |n| {
+        weights::<f64>(n)
+    }),
+    ("LeNet, input gradient, f64", 1e-11, |n| {
+        gradient::<f64>("lenet", n)
+    }),
+    ("ResNet-18, input gradient, f64", 1e-11, |n| {
+        gradient::<f64>("resnet18", n)
+    }),
+    ("DenseNet-121, input gradient, f64", 1e-11, |n| {
+        gradient::<f64>("densenet121", n)
+    }),
+    ("ViT, input gradient, f64", 1e-11, |n| {
+        gradient::<f64>("vit", n)
+    }),
+    ("MLP, input gradient, f32", 1e-5, |n| {
+        gradient::<f32>("mlp-2x64", n)
+    }),
+    ("ViT, input gradient, f32", 1e-5, |n| {
+        gradient::<f32>("vit", n)
+    }),
+    (
+        "GELU MLP, second derivative along weights, f64",
+        1e-11,
+        |n| curvature(n),
+    ),
+    ("LeNet, dipole, f64", 1e-11, |n| dipole("lenet", n)),
+    ("ResNet-18, dipole, f64", 1e-11, |n| dipole("resnet18", n)),
+    ("LeNet, G of 64 networks, f64", 1e-9, geometry),
+];
+
+/// Measures everything on GPU number `ordinal`; `done` is told after each.
+pub fn run(ordinal: usize, mut done: impl FnMut()) -> Vec<Outcome> {
+    let outcome = |&(control, tolerance, measure): &Comparison| {
+        let measured = measure(ordinal);
+        done();
+        Outcome::new("device", control, 0.0, tolerance, measured)
+    };
+    COMPARISONS.iter().map(outcome).collect()
+}
+
+/// How many comparisons there are.
+pub const COUNT: usize = COMPARISONS.len();
+
+fn network(name: &str, input: &str) -> Result<Graph, Fault> {
+    let input = Some(input.parse()?);
+    let options = ZooOptions {
+        input,
+        ..ZooOptions::default()
+    };
+    Ok(zoo(name, &options)?)
+}
+
+fn numbers<T: Real>(n: usize) -> Vec<T> {
+    let number = |i: usize| T::from_f64((2.3 * i as f64 + 0.1).cos());
+    (0..n).map(number).collect()
+}
+
+/// The largest difference, in parts of the largest number.
+fn distance<T: Real>(found: &[T], want: &[T]) -> f64 {
+    let largest = want.iter().fold(0.0, |m: f64, x| m.max(x.to_f64().abs()));
+    let pairs = found.iter().zip(want);
+    let differences = pairs.map(|(a, b)| (a.to_f64() - b.to_f64()).abs());
+    differences.fold(0.0, f64::max) / largest
+}
+
+/// The gradient of a linear map with one output is its weights: how many of them are not the CPU's.
+fn weights<T: Number>(ordinal: usize) -> Result<f64, Fault> {
+    let options = ZooOptions {
+        input: Some("3x32x32".parse()?),
+        outputs: Some(1),
+        ..ZooOptions::default()
+    };
+    let graph = zoo("logreg", &options)?;
+    let card = Card {
+        ordinal,
+        precision: Precision::Full,
+    };
+    let mut resident = Resident::<T>::input_vjp(&graph, 1, card)?;
+    resident.draw(7, &[3])?;
+    resident.set_cotangents(0, &[T::ONE])?;
+    let mut answers = resident.answers(1)?;
+    resident.answer(&mut answers, [0].into_iter())?;
+    let mut found = vec![T::ZERO; resident.length()];
+    resident.fetch(&answers, &mut found)?;
+    let want = Weights::<T>::draw(&graph, 7, 3);
+    let differ = found.iter().zip(&want.values[0]).filter(|(a, b)| a != b);
+    Ok(differ.count() as f64)
+}
+
+fn gradient<T: Number>(name: &str, ordinal: usize) -> Result<f64, Fault> {
+    const SAMPLES: usize = 4;
+    let graph = network(name, "3x32x32")?;
+    let x = numbers::<T>(SAMPLES * graph.input().len());
+    let u = numbers::<T>(SAMPLES * graph.output().len());
+    let weights = Weights::draw(&graph, 7, 3);
+    let [found, want] = [Device::Cuda(ordinal), Device::Cpu]
+        .map(|device| Network::on(graph.clone(), device).input_vjp(&weights, &x, &u));
+    Ok(distance(&found?, &want?))
+}
+
+fn curvature(ordinal: usize) -> Result<f64, Fault> {
+    const SAMPLES: usize = 8;
+    let options = ZooOptions {
+        input: Some("1x8x8".parse()?),
+        activation: Some(polariscope_graph::Activation::Gelu),
+        ..ZooOptions::default()
+    };
+    let graph = zoo("mlp-2x32", &options)?;
+    let x = numbers::<f64>(SAMPLES * graph.input().len());
+    let u = numbers::<f64>(SAMPLES * graph.output().len());
+    let (weights, v) = (Weights::draw(&graph, 7, 3), Weights::draw(&graph, 8, 3));
+    let [found, want] = [Device::Cuda(ordinal), Device::Cpu]
+        .map(|device| Network::on(graph.clone(), device).curvature_product(&weights, &v, &x, &u));
+    Ok(distance(&found?.values.concat(), &want?.values.concat()))
+}
+
+fn dipole(name: &str, ordinal: usize) -> Result<f64, Fault> {
+    const STEP: f64 = 100.0;
+    let graph = network(name, "1x16x16").or_else(|_| network(name, "1x32x32"))?;
+    let x = numbers::<f64>(graph.input().len());
+    let card = Card {
+        ordinal,
+        precision: Precision::Full,
+    };
+    let mut resident = Resident::<f64>::dipole(&graph, STEP, Scalar::Logit(0), card)?;
+    resident.draw(7, &[3])?;
+    resident.set_points(0, &x)?;
+    let mut answers = resident.answers(1)?;
+    resident.answer(&mut answers, [0].into_iter())?;
+    let mut found = vec![0.0; resident.length()];
+    resident.fetch(&answers, &mut found)?;
+    let weights = Weights::draw(&graph, 7, 3);
+    let want = Dipole::new(&graph, STEP, Scalar::Logit(0))?.gradient(&weights, &x)?;
+    Ok(distance(&found, &want))
+}
+
+fn geometry(ordinal: usize) -> Result<f64, Fault> {
+    let graph = network("lenet", "1x32x32")?;
+    let sampled = |device| -> Result<Vec<f64>, Fault> {
+        let config = SampleConfig {
+            seed: 7,
+            method: Method::Sample,
+            gradient: Gradient::Autodiff,
+            probe: Probe::Gauss { sigma: 1.0 },
+            probes: 2,
+            output: Output::Logit(0),
+            readouts: Readouts::Own,
+            centring: Centring::None,
+            place: Place {
+                device,
+                ..Place::default()
+            },
+        };
+        let limit = Limit::Networks(64);
+        let sampler = Sampler::<f64>::new(&graph, config, Vec::new(), limit, Shard::WHOLE)?;
+        let mut state = sampler.start();
+        while !sampler.done(&state) {
+            sampler.advance(&mut state)?;
+        }
+        Ok(sampler.finish(state)?.matrix().to_dense())
+    };
+    Ok(distance(
+        &sampled(Device::Cuda(ordinal))?,
+        &sampled(Device::Cpu)?,
+    ))
+}

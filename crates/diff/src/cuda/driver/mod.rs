@@ -23,11 +23,26 @@ use crate::real::Real;
 use compile::Target;
 
 /// A number that lies in the memory of a GPU as it lies in ours.
-pub trait Stored: DeviceRepr + ValidAsZeroBits {}
-impl Stored for f32 {}
-impl Stored for f64 {}
-impl Stored for i64 {}
-impl Stored for u32 {}
+pub trait Stored: DeviceRepr + ValidAsZeroBits {
+    /// An array of such numbers for a kernel that touches at most so many of them.
+    fn argument(array: &Array<Self>, touched: usize) -> Argument<'_>
+    where
+        Self: Sized;
+}
+
+macro_rules! stored {
+    ($t:ty, $argument:ident) => {
+        impl Stored for $t {
+            fn argument(array: &Array<Self>, touched: usize) -> Argument<'_> {
+                Argument::$argument(array, touched)
+            }
+        }
+    };
+}
+stored!(f32, F32);
+stored!(f64, F64);
+stored!(i64, I64);
+stored!(u32, U32);
 
 /// Where numbers lie on the GPU.
 type Address = driver::CUdeviceptr;
@@ -219,6 +234,31 @@ impl Gpu {
             threads: source.threads,
             shared: source.shared,
         })
+    }
+
+    /// A·Bᵀ of the first m×k numbers of `a` and n×k of `b`, all row-major, into the first m×n of `to`.
+    pub fn product<T: Real + Stored>(
+        &self,
+        [m, n, k]: [usize; 3],
+        a: &Array<T>,
+        b: &Array<T>,
+        to: &mut Array<T>,
+    ) -> Result<(), CudaError> {
+        let addresses = [
+            self.touch(to, m * n),
+            self.touch(a, m * k),
+            self.touch(b, n * k),
+        ];
+        let product = Product {
+            batch: 1,
+            m,
+            n,
+            k,
+            ta: false,
+            tb: true,
+        };
+        // SAFETY: the arrays are as long as the product says.
+        unsafe { product::multiply::<T>(&self.blas, &product, &addresses) }
     }
 
     /// Starts blocks of a kernel whose text declares these parameters.

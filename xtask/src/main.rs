@@ -55,21 +55,36 @@ const STEPS: [(&str, Check); 6] = [
 ];
 
 /// With the variable POLARISCOPE_CUDA the tests of derivatives also run on the first GPU.
-const CUDA: [(&str, Check); 1] = [("cuda", |root| {
-    let tests = [
-        "test",
-        "-p",
-        "polariscope-diff",
-        "--test",
-        "cuda",
-        "--test",
-        "derivatives",
-        "--locked",
-        "--",
-        "--include-ignored",
-    ];
-    cargo(root, &tests, Some(("POLARISCOPE_CUDA", "1")))
-})];
+const CUDA: [(&str, Check); 2] = [
+    ("programs", |root| {
+        let tests = [
+            "test",
+            "-p",
+            "polariscope-diff",
+            "--test",
+            "cuda",
+            "--test",
+            "derivatives",
+            "--locked",
+            "--",
+            "--include-ignored",
+        ];
+        cargo(root, &tests, Some(("POLARISCOPE_CUDA", "1")))
+    }),
+    ("kernels", |root| {
+        let tests = [
+            "test",
+            "-p",
+            "polariscope-infinite",
+            "--test",
+            "cuda",
+            "--locked",
+            "--",
+            "--include-ignored",
+        ];
+        cargo(root, &tests, None)
+    }),
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -120,9 +120,9 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if let Device::Cuda(ordinal) = self.device {
-            if !matches!(verb, Verb::Eval(_)) {
+            if !matches!(verb, Verb::Eval(_) | Verb::Kernel(_) | Verb::Regress(_)) {
                 return Err(CliError::Usage(
-                    "only eval runs on a GPU yet; use --device cpu".into(),
+                    "only eval, kernel and regress run on a GPU yet; use --device cpu".into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;

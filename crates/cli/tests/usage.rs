@@ -70,7 +70,7 @@ fn bad_usage_is_one_line_that_helps() {
         ),
         (
             &["show", "lenet", "--device", "cuda"],
-            &["only eval", "--device cpu"],
+            &["only eval, kernel and regress", "--device cpu"],
         ),
         (
             &["eval", "lenet", "--x", "x.npy", "--device", "cuda:999"],

@@ -222,6 +222,13 @@ fn many_pairs() {
     compare::<f32>("many", &graph, &x, &y, SINGLE);
 }
 
+/// Fields that do not fit into the memory of a block.
+#[test]
+#[ignore = "needs a GPU"]
+fn large_fields() {
+    check("large", &net("cnn-vec", "1x120x100", 2, 0.1));
+}
+
 /// Without Θ the NNGP is the same, but for roundings.
 #[test]
 #[ignore = "needs a GPU"]

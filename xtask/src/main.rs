@@ -62,6 +62,8 @@ const CUDA: [(&str, Check); 1] = [("cuda", |root| {
         "polariscope-diff",
         "-p",
         "polariscope-network",
+        "-p",
+        "polariscope-infinite",
         "--test",
         "cuda",
         "--test",

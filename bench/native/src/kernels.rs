@@ -4,20 +4,22 @@ use std::path::Path;
 use std::time::Instant;
 
 use polariscope_data::{Dataset, Labels, Split};
+use polariscope_diff::Device;
 use polariscope_graph::{ZooOptions, parse_file};
-use polariscope_infinite::{Kernel, Values, Wanted};
+use polariscope_infinite::{Float, Kernel, Values, Wanted};
 
 use crate::Failure;
 
 /// Reads `architecture.toml`, `x1.f64` and, if it is there, `x2.f64`; writes `nngp.f64` and `ntk.f64`, x1 against x2
-/// or against itself. The wall seconds of each run, without files.
-pub fn run(dir: &Path, repeats: usize) -> Result<Vec<f64>, Failure> {
+/// or against itself, in T on a device. The wall seconds of each run, without files.
+pub fn run<T: Float>(dir: &Path, repeats: usize, device: Device) -> Result<Vec<f64>, Failure> {
     let file = std::fs::read_to_string(dir.join("architecture.toml"))?;
     let graph = parse_file(&file, "architecture.toml", &ZooOptions::default())?;
-    let kernel = Kernel::new(&graph)?;
-    let x1 = read(&dir.join("x1.f64"))?;
+    let kernel = Kernel::on(&graph, device)?;
+    let narrow = |x: Vec<f64>| -> Vec<T> { x.into_iter().map(T::from_f64).collect() };
+    let x1 = narrow(read(&dir.join("x1.f64"))?);
     let x2 = match dir.join("x2.f64") {
-        path if path.exists() => Some(read(&path)?),
+        path if path.exists() => Some(narrow(read(&path)?)),
         _ => None,
     };
     let compute = || match &x2 {
@@ -29,13 +31,14 @@ pub fn run(dir: &Path, repeats: usize) -> Result<Vec<f64>, Failure> {
         // What was before goes first, as the peer's does.
         drop(last.take());
         let start = Instant::now();
-        let values: Values<f64> = compute()?;
+        let values: Values<T> = compute()?;
         seconds.push(start.elapsed().as_secs_f64());
         last = Some(values);
     }
     let Values { nngp, ntk } = last.ok_or("no repeats")?;
-    write(&dir.join("nngp.f64"), &nngp)?;
-    write(&dir.join("ntk.f64"), &ntk.ok_or("no NTK")?)?;
+    let widen = |x: Vec<T>| -> Vec<f64> { x.into_iter().map(T::to_f64).collect() };
+    write(&dir.join("nngp.f64"), &widen(nngp))?;
+    write(&dir.join("ntk.f64"), &widen(ntk.ok_or("no NTK")?))?;
     Ok(seconds)
 }
 

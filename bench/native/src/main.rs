@@ -4,6 +4,7 @@
 //! - `check NAME FILE` runs it once from the start and writes the result as raw f32;
 //! - `time NAME REPEATS` prints the wall seconds of each run;
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
+//! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
 //! - `data SPEC DIR` writes a data set to DIR;
 //! - `roof ARCH INPUT BATCH forward|gradient|dipole|points full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints seconds a network, wave by wave, on a GPU;
@@ -18,6 +19,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use polariscope_diff::Device;
 use tasks::Task;
 
 #[global_allocator]
@@ -55,10 +57,17 @@ fn main() -> Result<(), Failure> {
                 writeln!(out)?;
             }
             ["kernel", dir, repeats] => {
-                for seconds in kernels::run(Path::new(dir), repeats.parse()?)? {
-                    write!(out, "{seconds:.9} ")?;
-                }
-                writeln!(out)?;
+                let seconds = kernels::run::<f64>(Path::new(dir), repeats.parse()?, Device::Cpu)?;
+                writeln!(out, "{}", listed(&seconds))?;
+            }
+            ["kernel-cuda", dir, repeats, dtype] => {
+                let (dir, repeats) = (Path::new(dir), repeats.parse()?);
+                let seconds = match dtype {
+                    "f32" => kernels::run::<f32>(dir, repeats, Device::Cuda(0))?,
+                    "f64" => kernels::run::<f64>(dir, repeats, Device::Cuda(0))?,
+                    _ => return Err(format!("{dtype} is neither f32 nor f64").into()),
+                };
+                writeln!(out, "{}", listed(&seconds))?;
             }
             ["data", spec, dir] => {
                 kernels::data(spec, Path::new(dir))?;
@@ -86,6 +95,11 @@ fn main() -> Result<(), Failure> {
         out.flush()?;
     }
     Ok(())
+}
+
+fn listed(seconds: &[f64]) -> String {
+    let words: Vec<String> = seconds.iter().map(|s| format!("{s:.9}")).collect();
+    words.join(" ")
 }
 
 fn find<'a>(tasks: &'a mut [(String, Task)], name: &str) -> Result<&'a mut Task, Failure> {

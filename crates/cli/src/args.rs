@@ -131,11 +131,17 @@ impl Common {
         if let Device::Cuda(ordinal) = self.device {
             let runs = matches!(
                 verb,
-                Verb::Eval(_) | Verb::Geometry(_) | Verb::Plan(_) | Verb::Check(_)
+                Verb::Eval(_)
+                    | Verb::Geometry(_)
+                    | Verb::Kernel(_)
+                    | Verb::Regress(_)
+                    | Verb::Plan(_)
+                    | Verb::Check(_)
             );
             if !runs {
                 return Err(CliError::Usage(
-                    "only eval, geometry, plan and check run on a GPU yet; use --device cpu".into(),
+                    "only eval, geometry, kernel, regress, plan and check run on a GPU yet; use --device cpu"
+                        .into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;

@@ -107,7 +107,10 @@ impl From<GeometryError> for CliError {
 
 impl From<InfiniteError> for CliError {
     fn from(e: InfiniteError) -> Self {
-        CliError::Usage(e.to_string())
+        match e {
+            InfiniteError::Cuda(_) => CliError::Failed(e.to_string()),
+            _ => CliError::Usage(e.to_string()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why there is no kernel.
 
+use polariscope_diff::cuda::CudaError;
 use thiserror::Error;
 
 /// Why there is no kernel.
@@ -103,4 +104,13 @@ pub enum InfiniteError {
         /// Type of the numbers.
         precision: &'static str,
     },
+    /// An activation that GPUs have no kernel for.
+    #[error("{what} has no kernel on a GPU; use --device cpu")]
+    NotOnGpu {
+        /// Its name.
+        what: String,
+    },
+    /// A GPU that failed.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
 }

@@ -1,12 +1,15 @@
 //! The kernels of a graph.
 
+use polariscope_diff::Device;
+use polariscope_diff::cuda::Gpu;
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
+use crate::gpu::{self, Place};
 use crate::gram::{Square, Squared};
 use crate::lanes::Lanes;
 use crate::plan::{Plan, Source};
-use crate::run::{Columns, Pairs, Row, Tangent, Work, numbers};
+use crate::run::{Columns, Own, Pairs, Row, Tangent, Work, numbers};
 use crate::symmetry::mirror;
 use crate::tiles::Part;
 use crate::{Float, InfiniteError, Values, Wanted, not_finite};
@@ -31,13 +34,30 @@ const FIELD: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(crate) plan: Plan,
+    /// The GPU, or none for the processor.
+    place: Option<Place>,
 }
 
 impl Kernel {
     /// Plans the propagation; refuses what has no kernel, with the reason.
     pub fn new(graph: &Graph) -> Result<Self, InfiniteError> {
-        let plan = Plan::new(graph)?;
-        Ok(Kernel { plan })
+        Ok(Kernel {
+            plan: Plan::new(graph)?,
+            place: None,
+        })
+    }
+
+    /// The same on a device. On a GPU numbers differ from those of the processor by their rounding.
+    pub fn on(graph: &Graph, device: Device) -> Result<Self, InfiniteError> {
+        let kernel = Self::new(graph)?;
+        match device {
+            Device::Cpu => Ok(kernel),
+            Device::Cuda(ordinal) => {
+                gpu::check(&kernel.plan)?;
+                let place = Some(Place(Gpu::open(ordinal)?));
+                Ok(Kernel { place, ..kernel })
+            }
+        }
     }
 
     /// What is approximate beyond infinite width, in words; empty where the kernels are exact.
@@ -50,8 +70,16 @@ impl Kernel {
         self.plan.input.iter().product()
     }
 
-    /// Arithmetic operations for one pair of samples, roughly: what progress is measured by.
+    /// Arithmetic operations for one pair of samples, roughly, in the time that the processor takes for them: what blocks
+    /// are cut by.
     pub fn operations(&self) -> f64 {
+        match self.place {
+            None => self.arithmetic(),
+            Some(_) => self.arithmetic() / gpu::FASTER,
+        }
+    }
+
+    fn arithmetic(&self) -> f64 {
         let gram = match self.plan.gram {
             true => 2.0 * self.inputs() as f64,
             false => 0.0,
@@ -91,6 +119,10 @@ impl Kernel {
         let (x1, x2) = (self.check("x1", x1)?, self.check("x2", x2)?);
         let n2 = x2.count;
         let mut values = Values::zeros(wanted, x1.count * n2);
+        if let Some(place) = &self.place {
+            place.fill(self, wanted, [&x1, &x2], gpu::Pairs::All, &mut values)?;
+            return values.finite(n2);
+        }
         match self.fill(wanted, &x1, &x2, Part::All, &mut values) {
             true => Ok(values),
             false => values.finite(n2),
@@ -102,7 +134,13 @@ impl Kernel {
         let x = self.check("x", x)?;
         let n = x.count;
         let mut values = Values::zeros(wanted, n * n);
-        let finite = self.fill(wanted, &x, &x, Part::Upper, &mut values);
+        let finite = match &self.place {
+            None => self.fill(wanted, &x, &x, Part::Upper, &mut values),
+            Some(place) => {
+                place.fill(self, wanted, [&x, &x], gpu::Pairs::Upper, &mut values)?;
+                false
+            }
+        };
         mirror(&mut values.nngp, n);
         if let Some(ntk) = &mut values.ntk {
             mirror(ntk, n);
@@ -118,6 +156,10 @@ impl Kernel {
         let x = self.check("x", x)?;
         let (n, inputs) = (x.count, self.inputs());
         let mut values = Values::zeros(wanted, n);
+        if let Some(place) = &self.place {
+            place.fill(self, wanted, [&x, &x], gpu::Pairs::Diagonal, &mut values)?;
+            return values.finite(1);
+        }
         let batch = self.batch::<T>(n);
         let ntk = values
             .ntk
@@ -131,7 +173,7 @@ impl Kernel {
             |work, (at, (nngp, ntk))| {
                 let samples = at * batch..at * batch + nngp.len();
                 let samples = x.squared().part(samples, inputs);
-                let columns = Columns::new(&self.plan, samples, work);
+                let columns = Columns::new(&self.plan, samples, Own::Here, work);
                 self.run(wanted, Row::Columns, &columns, work);
                 copy_out(work, nngp, ntk);
             },
@@ -208,15 +250,21 @@ impl Kernel {
         });
     }
 
-    /// Batches of samples with their variances.
-    pub(crate) fn columns<T: Float>(&self, x: Squared<T>, batch: usize) -> Vec<Columns<T>> {
+    /// Batches of samples with their variances; `stores` has those that stages left of all samples, if they are known.
+    pub(crate) fn columns<T: Float>(
+        &self,
+        x: Squared<T>,
+        batch: usize,
+        stores: Option<&[Vec<T>]>,
+    ) -> Vec<Columns<T>> {
         let (inputs, n) = (self.inputs(), x.x.len() / self.inputs());
         let starts = (0..n.div_ceil(batch)).into_par_iter().map(|at| at * batch);
         let batches = starts.map_init(
             || Work::new(&self.plan, batch),
             |work, at| {
                 let samples = x.part(at..(at + batch).min(n), inputs);
-                Columns::new(&self.plan, samples, work)
+                let own = stores.map_or(Own::Here, |stores| Own::Given(stores, at));
+                Columns::new(&self.plan, samples, own, work)
             },
         );
         batches.collect()

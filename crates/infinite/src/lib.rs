@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod gpu;
 mod gram;
 mod kernel;
 mod lanes;
@@ -30,6 +31,8 @@ mod run;
 mod symmetry;
 mod tiles;
 
+use polariscope_diff::Real;
+use polariscope_diff::cuda::Stored;
 use rayon::prelude::*;
 
 pub use error::InfiniteError;
@@ -93,7 +96,7 @@ fn all_finite<T: Float>(values: &[T]) -> bool {
 }
 
 /// A number type of the engine: f32 or f64.
-pub trait Float: run::Compiled {
+pub trait Float: run::Compiled + Real + Stored {
     /// As Rust spells it.
     const NAME: &'static str;
 }

@@ -212,7 +212,7 @@ impl<'a, T: Float> Side<'a, T> {
     fn new(kernel: &Kernel, x: &'a Samples<T>, range: Range<usize>, batch: usize) -> Self {
         let inputs = kernel.inputs();
         let samples = x.squared().part(range.clone(), inputs);
-        let columns = kernel.columns(samples, batch);
+        let columns = kernel.columns(samples, batch, None);
         Side {
             first: range.start,
             count: range.len(),

@@ -280,3 +280,28 @@ fn bad_numbers_are_named() {
             .is_empty()
     );
 }
+
+/// A pool adds a million pairs of positions: in f32 one running sum loses 4e-5 of it.
+#[test]
+fn large_pools_in_single_precision() {
+    let kernel = Kernel::new(&net("cnn-gap", "3x32x32", 1, Activation::Relu)).unwrap();
+    let x = numbers(2 * kernel.inputs(), 11);
+    let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+    let (x, single) = (
+        kernel.among(Wanted::Both, &x).unwrap(),
+        kernel.among(Wanted::Both, &single).unwrap(),
+    );
+    for (a, b) in x.nngp.iter().zip(&single.nngp) {
+        assert!((a - f64::from(*b)).abs() < 2e-6 * a, "{a} {b}");
+    }
+}
+
+/// E[φ(0)φ(v)] = 0, whatever is rounded on the way.
+#[test]
+fn nothing_correlates_with_zero() {
+    let kernel = Kernel::new(&net("fcn", "7", 3, Activation::Relu)).unwrap();
+    let y: Vec<f32> = numbers(5 * 7, 12).iter().map(|y| *y as f32).collect();
+    let values = kernel.between(Wanted::Both, &[0.0; 7], &y).unwrap();
+    assert_eq!(values.nngp, [0.0; 5]);
+    assert_eq!(values.ntk.unwrap(), [0.0; 5]);
+}

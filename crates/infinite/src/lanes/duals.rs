@@ -52,12 +52,18 @@ pub(crate) fn kinked<S: Simd, T: Lanes>(
     let theta = angle(y, x);
     let gain = gap.k(kink.gain());
     let bend = gap.k(-kink.beta * kink.beta * FRAC_2_PI);
-    let out = bend.mul_add(y - theta * x, gain * gap);
+    let straight = gain * gap;
+    let out = bend.mul_add(y - theta * x, straight);
     let slope = bend.mul_add(theta, gain);
     // A Gaussian of variance 0 sits on the kink.
     let still = gap.k(kink.at_zero * kink.at_zero);
     let one_moves = zero.where_less(p + q, gap.k(kink.at_zero * kink.alpha), still);
-    (out, zero.where_less(p.min(q), slope, one_moves))
+    // Then y is 0 too, but for its rounding.
+    let least = p.min(q);
+    (
+        zero.where_less(least, out, straight),
+        zero.where_less(least, slope, one_moves),
+    )
 }
 
 /// (E[φφ], E[φ'φ']) of erf.

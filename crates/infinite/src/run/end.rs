@@ -5,6 +5,7 @@ use std::ops::Range;
 use polariscope_graph::Window;
 use pulp::Simd;
 
+use super::conv::add;
 use super::frame::Frame;
 use super::pair::{Both, Tangent};
 use super::registers;
@@ -35,9 +36,15 @@ pub(super) fn gather<S: Simd, T: Lanes>(
         End::Output => one(simd, both, field, 0, store, first),
         End::Take { index } => one(simd, both, field, *index, store, first),
         End::GlobalPool | End::Attention { .. } => {
-            for r in frame.area[0].clone() {
-                let row = r * width + frame.area[1].start..r * width + frame.area[1].end;
-                total(simd, both, field, row, store, first);
+            let slot = first * both.batch..(first + 1) * both.batch;
+            pooled::<S, T>(
+                simd,
+                frame,
+                field.k.all(),
+                &mut store.k.all_mut()[slot.clone()],
+            );
+            if both.tangent == Tangent::Carried {
+                pooled::<S, T>(simd, frame, field.t.all(), &mut store.t.all_mut()[slot]);
             }
         }
         End::Regrid { before } => {
@@ -90,46 +97,38 @@ fn one<S: Simd, T: Lanes>(
     store: &mut Field<T>,
     slot: usize,
 ) {
-    total(simd, both, field, position..position + 1, store, slot);
-}
-
-/// Adds the field at neighbouring positions to one slot.
-#[inline(always)]
-fn total<S: Simd, T: Lanes>(
-    simd: S,
-    both: &Both<T>,
-    field: &Field<T>,
-    positions: Range<usize>,
-    store: &mut Field<T>,
-    slot: usize,
-) {
     let b = both.batch;
-    let (to, from) = (
-        slot * b..(slot + 1) * b,
-        positions.start * b..positions.end * b,
-    );
-    sum_up::<S, T>(
+    let (to, from) = (slot * b..(slot + 1) * b, position * b..(position + 1) * b);
+    let one = T::of(1.0);
+    add(
         simd,
         &mut store.k.all_mut()[to.clone()],
         &field.k.all()[from.clone()],
+        one,
     );
     if both.tangent == Tangent::Carried {
-        sum_up::<S, T>(simd, &mut store.t.all_mut()[to], &field.t.all()[from]);
+        add(simd, &mut store.t.all_mut()[to], &field.t.all()[from], one);
     }
 }
 
-/// sum += Σ over positions
+/// sum += Σ over all positions that are there: rows first, then their sums, then what is there already. A pool has a
+/// million terms, and in f32 one running sum would lose digits.
 #[inline(always)]
-fn sum_up<S: Simd, T: Lanes>(simd: S, sum: &mut [T], values: &[T]) {
+fn pooled<S: Simd, T: Lanes>(simd: S, frame: &Frame, values: &[T], sum: &mut [T]) {
     let sum = T::vectors_mut::<S>(sum);
     let values = registers::<S, T>(values);
-    let each = sum.len();
+    let (each, width) = (sum.len(), frame.grid[1]);
+    let zero = T::splat(simd, T::of(0.0));
     for (k, sum) in sum.iter_mut().enumerate() {
-        let mut at = k;
-        while at < values.len() {
-            *sum = T::plus(simd, *sum, values[at]);
-            at += each;
+        let mut all = zero;
+        for r in frame.area[0].clone() {
+            let mut row = zero;
+            for c in frame.area[1].clone() {
+                row = T::plus(simd, row, values[(r * width + c) * each + k]);
+            }
+            all = T::plus(simd, all, row);
         }
+        *sum = T::plus(simd, *sum, all);
     }
 }
 

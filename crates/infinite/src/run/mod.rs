@@ -18,7 +18,7 @@ mod work;
 
 pub use compiled::Compiled;
 pub(crate) use pair::{Pairs, Tangent};
-pub(crate) use sides::{Columns, Sides};
+pub(crate) use sides::{Columns, Own, Sides};
 pub(crate) use work::{Work, numbers};
 
 use crate::lanes::Lanes;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use polariscope_diff::Real;
+use polariscope_diff::{Device, Real};
 use polariscope_geometry::Shard;
 use polariscope_graph::Graph;
 use polariscope_infinite::{Kernel, Wanted};
@@ -250,6 +250,12 @@ fn source<T: Number>(
 ) -> Result<Source<T>, CliError> {
     let graph = architecture.graph()?;
     let mut settings = toml::Table::new();
+    let is_finite = args.weights.is_some() || args.finite.is_some();
+    if is_finite && common.device != Device::Cpu {
+        return Err(CliError::Usage(
+            "--finite and --weights do not run on a GPU yet; use --device cpu".into(),
+        ));
+    }
     let (graph, weights) = match (&args.weights, args.finite) {
         (Some(path), _) => {
             let bytes = checkpoint::read(path)?;
@@ -270,7 +276,7 @@ fn source<T: Number>(
             ));
         }
         (None, None) => {
-            let engine = Engine::Infinite(Box::new(Kernel::new(&graph)?));
+            let engine = Engine::Infinite(Box::new(Kernel::on(&graph, common.device)?));
             return Ok(Source {
                 graph,
                 engine,

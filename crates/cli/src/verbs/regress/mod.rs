@@ -86,7 +86,7 @@ fn regress<T: Float + Real + Stored>(args: &RegressArgs, common: &Common) -> Res
     let targets = Targets::new(&data)?;
     let subject = Subject::new(&args.architecture, data)?;
     let graph = &subject.problem.graph;
-    let engine = Kernel::new(graph)?;
+    let engine = Kernel::on(graph, common.device)?;
     let mut configuration = subject.architecture.configuration(graph)?;
     subject.configure(&mut configuration);
     plan.configure(&mut configuration);

@@ -30,6 +30,7 @@ pub trait Stored: DeviceRepr + ValidAsZeroBits {
     where
         Self: Sized;
 }
+
 macro_rules! stored {
     ($t:ty, $argument:path) => {
         impl Stored for $t {
@@ -259,6 +260,31 @@ impl Gpu {
             threads: source.threads,
             shared: source.shared,
         })
+    }
+
+    /// A·Bᵀ of the first m×k numbers of `a` and n×k of `b`, all row-major, into the first m×n of `to`.
+    pub fn product<T: Real + Stored>(
+        &self,
+        [m, n, k]: [usize; 3],
+        a: &Array<T>,
+        b: &Array<T>,
+        to: &mut Array<T>,
+    ) -> Result<(), CudaError> {
+        let addresses = [
+            self.touch(to, m * n),
+            self.touch(a, m * k),
+            self.touch(b, n * k),
+        ];
+        let product = Product {
+            batch: 1,
+            m,
+            n,
+            k,
+            ta: false,
+            tb: true,
+        };
+        // SAFETY: the arrays are as long as the product says.
+        unsafe { product::multiply::<T>(&self.blas, &product, &addresses) }
     }
 
     /// Starts blocks of a kernel whose text declares these parameters.

@@ -5,12 +5,14 @@ mod source;
 
 pub use chain::Chain;
 
+use rayon::prelude::*;
+
 use super::pair::{Pairs, Tangent};
 use super::work::Work;
 use super::{Compiled, Row};
 use crate::gram::Squared;
 use crate::lanes::{Buffer, Lanes};
-use crate::plan::{Form, Plan};
+use crate::plan::{Form, Plan, Stage};
 
 /// A batch of samples side by side.
 #[derive(Clone, Debug)]
@@ -23,6 +25,15 @@ pub(crate) struct Columns<T> {
     pub offsets: Vec<usize>,
     /// Columns.
     pub batch: usize,
+}
+
+/// Where variances behind a mixing of positions come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Own<'a, T> {
+    /// The stages are run on (x, x) here.
+    Here,
+    /// For the first stages [sample][block][position], from these samples on; what reads later ones is left open.
+    Given(&'a [Vec<T>], usize),
 }
 
 /// Sides of samples one after another.
@@ -38,20 +49,23 @@ impl<T: Lanes> Sides<T> {
         &self.values[sample * self.each..][..self.each]
     }
 
+    /// The sides of the first samples.
+    pub fn first(&self, samples: usize) -> &[T] {
+        &self.values[..samples * self.each]
+    }
+
     /// Takes batches apart again.
     pub fn new(batches: &[Columns<T>], batch: usize) -> Self {
         let each = batches.first().map_or(0, |b| b.sides.all().len() / batch);
         let mut values = vec![T::of(0.0); each * batch * batches.len()];
-        for (columns, values) in batches
-            .iter()
-            .zip(values.chunks_exact_mut((each * batch).max(1)))
-        {
+        let taken = values.par_chunks_exact_mut((each * batch).max(1));
+        batches.par_iter().zip(taken).for_each(|(columns, values)| {
             for (i, of_all) in columns.sides.all().chunks_exact(batch).enumerate() {
                 for (sample, v) in of_all.iter().enumerate() {
                     values[sample * each + i] = *v;
                 }
             }
-        }
+        });
         Sides { values, each }
     }
 }
@@ -73,9 +87,32 @@ fn transposed<T: Lanes>(samples: &[T], inputs: usize, batch: usize) -> Buffer<T>
     out
 }
 
+/// Puts variances that a stage left where later ones read them.
+fn give<T: Lanes>(
+    stage: &Stage,
+    values: &[T],
+    first: usize,
+    count: usize,
+    work: &mut Work<T>,
+    s: usize,
+) {
+    let positions = stage.grid_out[0] * stage.grid_out[1];
+    let (batch, each) = (work.batch, stage.last.len() * positions);
+    let store = work.stores[s].k.all_mut();
+    for block in 0..stage.last.len() {
+        for position in 0..positions {
+            let to = (block * stage.slots() + position) * batch;
+            for column in 0..batch {
+                let sample = first + column.min(count - 1);
+                store[to + column] = values[sample * each + block * positions + position];
+            }
+        }
+    }
+}
+
 impl<T: Lanes> Columns<T> {
     /// Lays samples side by side and follows their variances.
-    pub fn new(plan: &Plan, samples: Squared<T>, work: &mut Work<T>) -> Self
+    pub fn new(plan: &Plan, samples: Squared<T>, own: Own<T>, work: &mut Work<T>) -> Self
     where
         T: Compiled,
     {
@@ -108,15 +145,22 @@ impl<T: Lanes> Columns<T> {
                     });
                 }
             }
-            if s < plan.self_stages {
-                T::pairs(Pairs {
+            if s >= plan.self_stages {
+                continue;
+            }
+            match own {
+                Own::Here => T::pairs(Pairs {
                     plan,
                     row: Row::Columns,
                     columns: &columns,
                     stages: s..s + 1,
                     tangent: Tangent::Left,
                     work,
-                });
+                }),
+                Own::Given(stores, first) => match stores.get(s) {
+                    Some(values) => give(stage, values, first, samples.x.len() / inputs, work, s),
+                    None => break,
+                },
             }
         }
         columns

@@ -93,7 +93,7 @@ pub struct Common {
     /// Where to compute: cpu, cuda or cuda:N
     #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     pub device: Device,
-    /// Products of f32 on a GPU: full, or fast (TF32: factors of 11 bits)
+    /// Products of f32 on a GPU: full or fast (TF32)
     #[arg(
         long,
         global = true,

@@ -5,6 +5,7 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
+use polariscope_diff::cuda::CudaError;
 use polariscope_geometry::GeometryError;
 use polariscope_graph::GraphError;
 use polariscope_infinite::InfiniteError;
@@ -99,7 +100,10 @@ impl From<GeometryError> for CliError {
             | GeometryError::Decomposition { .. }
             | GeometryError::NotFinite { .. }
             | GeometryError::Range
-            | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
+            | GeometryError::Checkpoint(_)
+            | GeometryError::Network(NetworkError::Device(CudaError::Call { .. })) => {
+                CliError::Failed(e.to_string())
+            }
             _ => CliError::Usage(e.to_string()),
         }
     }
@@ -108,7 +112,7 @@ impl From<GeometryError> for CliError {
 impl From<InfiniteError> for CliError {
     fn from(e: InfiniteError) -> Self {
         match e {
-            InfiniteError::Cuda(_) => CliError::Failed(e.to_string()),
+            InfiniteError::Cuda(CudaError::Call { .. }) => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }
     }

@@ -5,6 +5,7 @@
 
 mod conv;
 mod fused;
+mod gather;
 mod layout;
 mod reduce;
 mod tensor;
@@ -16,6 +17,7 @@ use crate::device::Precision;
 use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
+use gather::Gather;
 
 /// Blocks of kernels whose threads make several numbers.
 const BLOCKS: usize = 1 << 14;
@@ -92,9 +94,9 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
     let largest = step.args.iter().map(|a| size(&a.shape)).max();
     let largest = largest.unwrap_or(0).max(size(to));
     let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to), largest))];
-    let tensor = |calls: &dyn Fn() -> Option<Vec<Call>>| match dtype {
-        Dtype::F32 => calls(),
-        Dtype::F64 => None,
+    let gathered = |gather: &Gather| {
+        let tensor = || tensor::gathered(gather, precision);
+        thin::calls(gather).or_else(|| (dtype == Dtype::F32).then(tensor).flatten())
     };
     let op = match &step.kernel {
         Kernel::Fused(fused) => return one(fused::elements(fused, dtype)),
@@ -136,14 +138,15 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
                 tb: *tb,
             })]
         }
-        Op::ConvForward(c) => thin::forward(c, shape(0), shape(1))
-            .or_else(|| tensor(&|| tensor::forward(c, shape(0), shape(1), precision)))
+        Op::ConvForward(c) => Gather::forward(c, shape(0), shape(1))
+            .and_then(|gather| gathered(&gather))
             .unwrap_or_else(|| conv::forward(c, shape(0), shape(1))),
-        Op::ConvInput(c) => thin::input(c, to, shape(1))
-            .or_else(|| tensor(&|| tensor::input(c, to, shape(1), precision)))
+        Op::ConvInput(c) => Gather::input(c, to, shape(1))
+            .and_then(|gather| gathered(&gather))
             .unwrap_or_else(|| conv::input(c, to, shape(1))),
-        Op::ConvWeight(c) => tensor(&|| tensor::weight(c, shape(0), to, precision))
+        Op::ConvWeight(c) if dtype == Dtype::F32 => tensor::weight(c, shape(0), to, precision)
             .unwrap_or_else(|| conv::weight(c, shape(0), to)),
+        Op::ConvWeight(c) => conv::weight(c, shape(0), to),
         Op::Leaf(_) | Op::Constant(_) | Op::Reshape | Op::Expand => {
             unreachable!("planned as values")
         }

@@ -13,6 +13,7 @@
 //! h h' alone and leaves sums to the tensor cores.
 
 use super::conv::Sizes;
+use super::gather::Gather;
 use super::{Call, Code, Elements, Operand, THREADS};
 use crate::device::Precision;
 use crate::trace::Conv;
@@ -138,170 +139,93 @@ struct Plan {
     scratch: usize,
 }
 
-/// F(x, w) = y, if tensor cores are worth it.
-pub fn forward(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Option<Vec<Call>> {
-    let s = Sizes::new(conv, x, w);
-    let window = conv.window;
-    let map = format!(
-        "const int sy = py * {} + ky * {} - {}, sx = px * {} + kx * {} - {};\n\
-         const bool ok = there && sy >= 0 && sy < {} && sx >= 0 && sx < {};\n",
-        window.stride[0],
-        window.dilation[0],
-        window.pad[0].0,
-        window.stride[1],
-        window.dilation[1],
-        window.pad[1].0,
-        s.h,
-        s.w
-    );
-    let weight = format!("((m) * {} + (c)) * {} + (t)", s.cg, s.taps);
-    let gather = Gather {
-        channels: s.c,
-        from: [s.h, s.w],
-        to: [s.oh, s.ow],
-        samples: s.n,
-        m: s.o,
-        taps: conv.window.kernel,
-        map,
-        weight,
+/// The contraction, if tensor cores are worth it.
+pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
+    let [channels, m] = gather.channels;
+    let (plane, positions) = (gather.plane(), gather.positions());
+    let (samples, n) = (gather.samples, gather.samples * positions);
+    let taps = gather.taps[0] * gather.taps[1];
+    // Indices are ints.
+    let small = samples * (channels * plane).max(m * positions) < 1 << 31;
+    if channels < CHANNELS || m < CHANNELS || !small {
+        return None;
+    }
+    let tile = Tile::best(m, n, gather.networks);
+    let chunks = channels.div_ceil(SLAB);
+    let slabs = chunks * taps;
+    let width = m.next_multiple_of(tile.m);
+    let weights = slabs * SLAB * width;
+    let each = SLAB * tile.n / THREADS;
+    let guard = match channels % SLAB {
+        0 => "ok".to_owned(),
+        _ => format!("(ok && first + c < {})", channels),
     };
-    gather.calls(conv, precision)
-}
-
-/// X(dy, w) = dx, if tensor cores are worth it; `x` is the shape of dx.
-pub fn input(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Option<Vec<Call>> {
-    let s = Sizes::new(conv, x, w);
-    let window = conv.window;
-    let [strides, dilations] = [window.stride, window.dilation];
-    let map = format!(
-        "const int qy = py + {} - ky * {}, qx = px + {} - kx * {};\n\
-         const int sy = qy / {sh}, sx = qx / {sw};\n\
-         const bool ok = there && qy >= 0 && qx >= 0 && qy % {sh} == 0 && qx % {sw} == 0 && sy < {} && sx < {};\n",
-        window.pad[0].0,
-        dilations[0],
-        window.pad[1].0,
-        dilations[1],
-        s.oh,
-        s.ow,
-        sh = strides[0],
-        sw = strides[1],
-    );
-    let weight = format!("((c) * {} + (m)) * {} + (t)", s.cg, s.taps);
-    let gather = Gather {
-        channels: s.o,
-        from: [s.oh, s.ow],
-        to: [s.h, s.w],
-        samples: s.n,
-        m: s.c,
-        taps: conv.window.kernel,
-        map,
-        weight,
-    };
-    gather.calls(conv, precision)
-}
-
-/// A contraction over channels and taps: of an image at the positions that a map gives.
-struct Gather {
-    channels: usize,
-    /// Positions of the image and of the result.
-    from: [usize; 2],
-    to: [usize; 2],
-    samples: usize,
-    /// Channels of the result.
-    m: usize,
-    taps: [usize; 2],
-    /// From py, px and ky, kx to sy, sx and whether they are `ok`.
-    map: String,
-    /// The weight of result m, channel c, tap t.
-    weight: String,
-}
-
-impl Gather {
-    fn calls(&self, conv: &Conv, precision: Precision) -> Option<Vec<Call>> {
-        let positions = self.to[0] * self.to[1];
-        let (plane, n) = (self.from[0] * self.from[1], self.samples * positions);
-        let taps = self.taps[0] * self.taps[1];
-        // Indices are ints.
-        let small = self.samples * (self.channels * plane).max(self.m * positions) < 1 << 31;
-        if conv.groups != 1 || self.channels < CHANNELS || self.m < CHANNELS || !small {
-            return None;
-        }
-        let tile = Tile::best(self.m, n, conv.networks);
-        let chunks = self.channels.div_ceil(SLAB);
-        let slabs = chunks * taps;
-        let width = self.m.next_multiple_of(tile.m);
-        let weights = slabs * SLAB * width;
-        let each = SLAB * tile.n / THREADS;
-        let guard = match self.channels % SLAB {
-            0 => "ok".to_owned(),
-            _ => format!("(ok && first + c < {})", self.channels),
-        };
-        let before = format!(
-            "const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
+    let before = format!(
+        "const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
              const int n = n0 + column, image = n / {positions}, p = n % {positions};\n\
-             const int py = p / {}, px = p % {};\n\
+             const int y = p / {}, x = p % {};\n\
              const bool there = n < {n};\n",
-            self.to[1],
-            self.to[1],
-            bn = tile.n,
-        );
-        let load = format!(
-            "#pragma unroll\n\
+        gather.result[1],
+        gather.result[1],
+        bn = tile.n,
+    );
+    let load = format!(
+        "#pragma unroll\n\
              for (int j = 0; j < {vectors}; ++j) {{\n\
              const int e = threadIdx.x + j * {THREADS}, k = e / {quarter}, c = e % {quarter} * 4;\n\
              copy16(left + {to_left}, weights + ((s) * {SLAB} + k) * {width} + m0 + c);\n\
              }}\n\
-             const int tap = s % {taps}, ky = tap / {kw}, kx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
+             const int tap = s % {taps}, ty = tap / {kw}, tx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
              {map}\
+             const bool ok = there && inside;\n\
              const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {w} + sx;\n\
              #pragma unroll\n\
              for (int c = 0; c < {each}; ++c)\n\
              copy4(right + {to_right}, {guard} ? from + c * {plane} : a0, {guard});\n",
-            vectors = SLAB * tile.m / 4 / THREADS,
-            quarter = tile.m / 4,
-            to_left = Layout::Terms.at(tile.m, "k", "c"),
-            to_right = Layout::Terms.at(tile.n, "row + c", "column"),
-            kw = self.taps[1],
-            map = self.map,
-            channels = self.channels,
-            w = self.from[1],
-        );
-        // The weights of a slab side by side, zeros where there are none.
-        let arranged = format!(
-            "const int m = i % {width}, k = (int)(i / {width} % {terms}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
+        vectors = SLAB * tile.m / 4 / THREADS,
+        quarter = tile.m / 4,
+        to_left = Layout::Terms.at(tile.m, "k", "c"),
+        to_right = Layout::Terms.at(tile.n, "row + c", "column"),
+        kw = gather.taps[1],
+        map = gather.map,
+        channels = channels,
+        w = gather.image[1],
+    );
+    // The weights of a slab side by side, zeros where there are none.
+    let arranged = format!(
+        "const int m = i % {width}, k = (int)(i / {width} % {terms}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
              t = s % {taps};\n\
              out[i] = m < {} && c < {} ? a0[i / {weights} * {own} + {}] : (T)0;\n",
-            self.m,
-            self.channels,
-            self.weight,
-            terms = slabs * SLAB,
-            own = self.m * self.channels * taps,
-        );
-        let scratch = conv.networks * weights;
-        let mut arrange = Elements(arranged).code(1, scratch, scratch);
-        arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
-        arrange.scratch = scratch;
-        let plan = Plan {
-            tile,
-            m: self.m,
-            n,
-            slabs,
-            networks: conv.networks,
-            lengths: [self.m * n, self.samples * self.channels * plane, weights],
-            parts: 1,
-            layout: Layout::Terms,
-            before: format!("const float* const weights = a1;\n{before}"),
-            load,
-            store: format!(
-                "(n / {positions} * {} + m) * {positions} + n % {positions}",
-                self.m
-            ),
-            pairs: positions.is_multiple_of(2),
-            operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
-            scratch,
-        };
-        Some(vec![Call::Kernel(arrange), plan.call(precision)])
-    }
+        m,
+        channels,
+        gather.weight,
+        terms = slabs * SLAB,
+        own = m * channels * taps,
+    );
+    let scratch = gather.networks * weights;
+    let mut arrange = Elements(arranged).code(1, scratch, scratch);
+    arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
+    arrange.scratch = scratch;
+    let plan = Plan {
+        tile,
+        m,
+        n,
+        slabs,
+        networks: gather.networks,
+        lengths: [m * n, samples * channels * plane, weights],
+        parts: 1,
+        layout: Layout::Terms,
+        before: format!("const float* const weights = a1;\n{before}"),
+        load,
+        store: format!(
+            "(n / {positions} * {} + m) * {positions} + n % {positions}",
+            m
+        ),
+        pairs: positions.is_multiple_of(2),
+        operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
+        scratch,
+    };
+    Some(vec![Call::Kernel(arrange), plan.call(precision)])
 }
 
 /// W(x, dy) = dw, if tensor cores are worth it; `w` is the shape of dw.

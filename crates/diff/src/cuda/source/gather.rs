@@ -1,0 +1,94 @@
+//! Two of the contractions of a convolution as one: channels of an image, gathered by taps, to channels of a result.
+//!
+//! | | image | result | weight from c by t to m |
+//! |---|---|---|---|
+//! | F: y | x | y | w[m, c, t] |
+//! | X: dx | dy | dx | w[c, m, t] |
+
+use super::conv::Sizes;
+use crate::trace::Conv;
+
+/// Without groups; sizes of one network.
+pub struct Gather {
+    /// Sets of weights.
+    pub networks: usize,
+    /// Samples of a network.
+    pub samples: usize,
+    /// Channels of the image and of the result.
+    pub channels: [usize; 2],
+    /// Height and width of the image.
+    pub image: [usize; 2],
+    /// Height and width of the result.
+    pub result: [usize; 2],
+    /// Along height and width.
+    pub taps: [usize; 2],
+    /// Statements from y, x of the result and ty, tx to sy, sx of the image, and whether they are `inside`.
+    pub map: String,
+    /// Where the weight from channel c by tap t to channel m is.
+    pub weight: String,
+}
+
+impl Gather {
+    /// F(x, w) = y; nothing for several groups.
+    pub fn forward(conv: &Conv, x: &[usize], w: &[usize]) -> Option<Self> {
+        let s = Sizes::new(conv, x, w);
+        let window = conv.window;
+        (conv.groups == 1).then(|| Gather {
+            networks: conv.networks,
+            samples: s.n,
+            channels: [s.c, s.o],
+            image: [s.h, s.w],
+            result: [s.oh, s.ow],
+            taps: window.kernel,
+            map: format!(
+                "const int sy = y * {} + ty * {} - {}, sx = x * {} + tx * {} - {};\n\
+                 const bool inside = sy >= 0 && sy < {} && sx >= 0 && sx < {};\n",
+                window.stride[0],
+                window.dilation[0],
+                window.pad[0].0,
+                window.stride[1],
+                window.dilation[1],
+                window.pad[1].0,
+                s.h,
+                s.w
+            ),
+            weight: format!("(m * {} + c) * {} + t", s.c, s.taps),
+        })
+    }
+
+    /// X(dy, w) = dx, of shape `x`; nothing for several groups.
+    pub fn input(conv: &Conv, x: &[usize], w: &[usize]) -> Option<Self> {
+        let s = Sizes::new(conv, x, w);
+        let window = conv.window;
+        let [sh, sw] = window.stride;
+        (conv.groups == 1).then(|| Gather {
+            networks: conv.networks,
+            samples: s.n,
+            channels: [s.o, s.c],
+            image: [s.oh, s.ow],
+            result: [s.h, s.w],
+            taps: window.kernel,
+            map: format!(
+                "const int qy = y + {} - ty * {}, qx = x + {} - tx * {}, sy = qy / {sh}, sx = qx / {sw};\n\
+                 const bool inside = qy >= 0 && qx >= 0 && qy % {sh} == 0 && qx % {sw} == 0 && sy < {} && sx < {};\n",
+                window.pad[0].0,
+                window.dilation[0],
+                window.pad[1].0,
+                window.dilation[1],
+                s.oh,
+                s.ow
+            ),
+            weight: format!("(c * {} + m) * {} + t", s.c, s.taps),
+        })
+    }
+
+    /// Positions of the image.
+    pub fn plane(&self) -> usize {
+        self.image[0] * self.image[1]
+    }
+
+    /// Positions of the result.
+    pub fn positions(&self) -> usize {
+        self.result[0] * self.result[1]
+    }
+}

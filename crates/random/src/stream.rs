@@ -58,7 +58,7 @@ impl Stream {
     }
 
     /// What a name is to a generator of the same numbers elsewhere: with the words c0, c1 of the index and k0, k1 of the
-    /// seed, the stream's key and identity are philox([c0, c1, name[0], name[1]], [k0, k1]).
+    /// seed, the stream's key and identity are `philox([c0, c1, name[0], name[1]], [k0, k1])`.
     pub fn name(name: &str) -> [u32; 2] {
         let hash = hash(name);
         [low(hash), high(hash)]

@@ -7,7 +7,7 @@
 //! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
 //! - `data SPEC DIR` writes a data set to DIR;
 //! - `roof ARCH INPUT BATCH forward|gradient|dipole|points full|fast` prints seconds, operations and bytes of each step on a GPU;
-//! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints seconds a network, wave by wave, on a GPU;
+//! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
@@ -84,10 +84,8 @@ fn main() -> Result<(), Failure> {
                     probes => Some(probes.parse()?),
                 };
                 let (count, precision) = (count.parse()?, device::precision(precision));
-                for seconds in device::networks(architecture, input, probes, count, precision)? {
-                    write!(out, "{seconds:.9} ")?;
-                }
-                writeln!(out)?;
+                let seconds = device::networks(architecture, input, probes, count, precision)?;
+                writeln!(out, "{seconds:.9}")?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,
             _ => return Err(format!("unknown command: {line}").into()),

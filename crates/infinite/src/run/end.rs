@@ -111,23 +111,30 @@ fn one<S: Simd, T: Lanes>(
     }
 }
 
-/// sum += Σ over all positions that are there: rows first, then their sums, then what is there already. A pool has a
+/// sum += Σ over all positions that are there: four sums of them, then those, then what is there already. A pool has a
 /// million terms, and in f32 one running sum would lose digits.
 #[inline(always)]
 fn pooled<S: Simd, T: Lanes>(simd: S, frame: &Frame, values: &[T], sum: &mut [T]) {
     let sum = T::vectors_mut::<S>(sum);
     let values = registers::<S, T>(values);
-    let (each, width) = (sum.len(), frame.grid[1]);
+    let (each, width, area) = (sum.len(), frame.grid[1], &frame.area[1]);
     let zero = T::splat(simd, T::of(0.0));
     for (k, sum) in sum.iter_mut().enumerate() {
-        let mut all = zero;
+        let mut sums = [zero; 4];
         for r in frame.area[0].clone() {
-            let mut row = zero;
-            for c in frame.area[1].clone() {
-                row = T::plus(simd, row, values[(r * width + c) * each + k]);
+            let row = &values[(r * width + area.start) * each..(r * width + area.end) * each];
+            let mut fours = row.chunks_exact(4 * each);
+            for four in &mut fours {
+                for i in 0..4 {
+                    sums[i] = T::plus(simd, sums[i], four[i * each + k]);
+                }
             }
-            all = T::plus(simd, all, row);
+            for one in fours.remainder().chunks_exact(each) {
+                sums[0] = T::plus(simd, sums[0], one[k]);
+            }
         }
+        let [a, b, c, d] = sums;
+        let all = T::plus(simd, T::plus(simd, a, b), T::plus(simd, c, d));
         *sum = T::plus(simd, *sum, all);
     }
 }

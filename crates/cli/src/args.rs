@@ -145,10 +145,17 @@ impl Common {
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
-        } else if self.precision == Products::Fast {
-            return Err(CliError::Usage(
-                "--precision fast: only a GPU has fast products; add --device cuda".into(),
-            ));
+        }
+        if self.precision == Products::Fast {
+            let wrong = match (self.device, self.dtype, verb) {
+                (Device::Cpu, ..) => Some("only a GPU has fast products; add --device cuda"),
+                (_, Dtype::F64, _) => Some("these are products of f32; leave one of the two out"),
+                (.., Verb::Geometry(_) | Verb::Plan(_)) => None,
+                _ => Some("only geometry takes it; leave it out"),
+            };
+            if let Some(wrong) = wrong {
+                return Err(CliError::Usage(format!("--precision fast: {wrong}")));
+            }
         }
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new()

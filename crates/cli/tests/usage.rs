@@ -73,6 +73,10 @@ fn bad_usage_is_one_line_that_helps() {
             &["run on a GPU yet", "--device cpu"],
         ),
         (
+            &["geometry", "lenet", "--precision", "fast"],
+            &["--precision fast", "--device cuda"],
+        ),
+        (
             &["eval", "lenet", "--x", "x.npy", "--device", "cuda:999"],
             &["--device", "there is no"],
         ),

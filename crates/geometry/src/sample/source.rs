@@ -188,6 +188,9 @@ impl<T: Number> Source<T> {
 
     /// Writes the rows of some networks, one after the other.
     pub fn rows(&self, networks: &[u64], out: &mut [T]) -> Result<(), GeometryError> {
+        if networks.is_empty() {
+            return Ok(());
+        }
         let row = self.rows_a_network() * self.dim();
         let scale = T::from_f64(1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt());
         if let Some(resident) = &self.resident {

@@ -204,7 +204,7 @@ impl Common {
 /// How f32 is multiplied on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Products {
-    /// As precisely as f32 is.
+    /// Each to 2⁻²¹ or better.
     Full,
     /// By factors of 11 bits.
     Fast,

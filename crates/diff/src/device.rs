@@ -22,7 +22,7 @@ pub enum Device {
 /// How products of f32 are made on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// As precisely as f32 is.
+    /// Each to 2⁻²¹ or better; sums in f32.
     #[default]
     Full,
     /// With factors of 11 bits (TF32).

@@ -8,9 +8,9 @@
 //!
 //! **Precision.** Tensor cores multiply numbers of 11 bits and ignore the other 13. A number is the sum of two of them to
 //! 22 bits, x = h + l, h cut and l rounded (half a unit is added before it is cut), and x y = h h' + h l' + l h' but for
-//! 2⁻²¹. Their sums are cut, not rounded, so only eight terms are summed there, and
-//! added to the rest in f32: products then err no more than those of f32 in any other order. [`Precision::Fast`] takes
-//! h h' alone and leaves sums to the tensor cores.
+//! 2⁻²¹, where a product of f32 errs by 2⁻²⁴. Their sums are cut, not rounded, so only eight terms are summed there, and
+//! added to the rest in f32: of long sums the rounding is about that of f32. [`Precision::Fast`] takes h h' alone and
+//! leaves sums to the tensor cores.
 
 use super::conv::Sizes;
 use super::gather::Gather;

@@ -94,14 +94,8 @@ pub struct Common {
     #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     pub device: Device,
     /// Products of f32 on a GPU: full or fast (TF32)
-    #[arg(
-        long,
-        global = true,
-        value_name = "HOW",
-        default_value = "full",
-        hide_possible_values = true
-    )]
-    pub precision: Products,
+    #[arg(long, global = true, value_name = "HOW", default_value = "full", value_parser = precision)]
+    pub precision: Precision,
     /// Precision of the computation: f32 or f64
     #[arg(
         long,
@@ -146,7 +140,7 @@ impl Common {
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
         }
-        if self.precision == Products::Fast {
+        if self.precision == Precision::Fast {
             let wrong = match (self.device, self.dtype, verb) {
                 (Device::Cpu, ..) => Some("only a GPU has fast products; add --device cuda"),
                 (_, Dtype::F64, _) => Some("these are products of f32; leave one of the two out"),
@@ -170,10 +164,7 @@ impl Common {
     pub fn place(&self) -> Place {
         Place {
             device: self.device,
-            precision: match self.precision {
-                Products::Full => Precision::Full,
-                Products::Fast => Precision::Fast,
-            },
+            precision: self.precision,
         }
     }
 
@@ -194,20 +185,11 @@ impl Common {
         table.insert("seed".into(), toml::Value::Integer(self.seed as i64));
         table.insert("dtype".into(), self.dtype.name().into());
         table.insert("device".into(), self.device.to_string().into());
-        if self.precision == Products::Fast {
+        if self.precision == Precision::Fast {
             table.insert("precision".into(), "fast".into());
         }
         table
     }
-}
-
-/// How f32 is multiplied on a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Products {
-    /// Each to 2⁻²¹ or better.
-    Full,
-    /// By factors of 11 bits.
-    Fast,
 }
 
 /// Precision of the computation.
@@ -426,6 +408,14 @@ fn scale(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|x: &f64| x.is_finite() && *x >= 0.0);
     scale.ok_or_else(|| "must be a finite number of at least 0".to_string())
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    match text {
+        "full" => Ok(Precision::Full),
+        "fast" => Ok(Precision::Fast),
+        _ => Err("it is full or fast".to_string()),
+    }
 }
 
 fn device(text: &str) -> Result<Device, String> {

@@ -132,7 +132,7 @@ impl<T: Number> Workspace<T> {
             }
         }
         self.start()?;
-        for (&(buffer, _), to) in program.outputs.iter().zip(&mut self.outputs) {
+        for (&buffer, to) in self.results.iter().zip(&mut self.outputs) {
             self.gpu.download(&self.buffers[buffer], to)?;
         }
         Ok(())

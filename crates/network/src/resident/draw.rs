@@ -101,9 +101,9 @@ pub struct Draws {
     uniform: Kernel,
     normal: Kernel,
     constant: Kernel,
-    /// Two words for each of the chosen networks.
+    /// The chosen networks, and two words for each.
+    networks: Vec<u64>,
     indices: Array<u32>,
-    networks: usize,
 }
 
 impl Draws {
@@ -125,7 +125,7 @@ impl Draws {
         };
         Ok(Draws {
             indices: gpu.zeros(0)?,
-            networks: 0,
+            networks: Vec::new(),
             gpu,
             uniform,
             normal,
@@ -135,6 +135,9 @@ impl Draws {
 
     /// Tells which networks are drawn: their indices.
     pub fn choose(&mut self, networks: &[u64]) -> Result<(), CudaError> {
+        if self.networks == networks {
+            return Ok(());
+        }
         let words: Vec<u32> = networks
             .iter()
             .flat_map(|&i| [i as u32, (i >> 32) as u32])
@@ -142,8 +145,9 @@ impl Draws {
         if self.indices.len() < words.len() {
             self.indices = self.gpu.zeros(words.len())?;
         }
-        self.networks = networks.len();
-        self.gpu.upload(&words, 0, &mut self.indices)
+        self.gpu.upload(&words, 0, &mut self.indices)?;
+        self.networks = networks.to_vec();
+        Ok(())
     }
 
     /// The first `n` numbers of the streams of the chosen networks under a law, one network after the other; nothing, and
@@ -162,15 +166,16 @@ impl Draws {
             Law::Constant(c) => (&self.constant, c, 1),
             Law::Orthogonal { .. } => return Ok(false),
         };
-        if n == 0 || self.networks == 0 {
+        let networks = self.networks.len();
+        if n == 0 || networks == 0 {
             return Ok(true);
         }
         let threads = n.next_multiple_of(CHUNK) / each;
         let word = |word: u32| Argument::Int(word as i32);
         let [h0, h1] = Stream::name(name);
         let arguments = [
-            T::argument(out, n * self.networks),
-            Argument::U32(&self.indices, 2 * self.networks),
+            T::argument(out, n * networks),
+            Argument::U32(&self.indices, 2 * networks),
             word(seed as u32),
             word((seed >> 32) as u32),
             word(h0),
@@ -179,7 +184,7 @@ impl Draws {
             Argument::Number(f64::from(value as f32)),
             Argument::Int(n as i32),
         ];
-        let blocks = [threads.div_ceil(THREADS), self.networks, 1];
+        let blocks = [threads.div_ceil(THREADS), networks, 1];
         self.gpu.start(kernel, blocks, &arguments)?;
         Ok(true)
     }

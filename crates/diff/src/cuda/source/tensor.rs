@@ -31,37 +31,22 @@ const BLOCKS: usize = 264;
 /// Channels that are worth a slab: below, too many of its terms are zeros.
 const CHANNELS: usize = 12;
 
-/// A block's share of C, and how its eight warps share it.
+/// Warps along m, of the eight of a block.
+const ACROSS: usize = 2;
+
+/// A block's share of C.
 #[derive(Clone, Copy)]
 struct Tile {
     m: usize,
     n: usize,
-    /// Warps along m.
-    across: usize,
 }
 
 /// From the largest: what is read is used most often.
 const TILES: [Tile; 4] = [
-    Tile {
-        m: 128,
-        n: 128,
-        across: 2,
-    },
-    Tile {
-        m: 64,
-        n: 256,
-        across: 2,
-    },
-    Tile {
-        m: 64,
-        n: 128,
-        across: 2,
-    },
-    Tile {
-        m: 64,
-        n: 64,
-        across: 2,
-    },
+    Tile { m: 128, n: 128 },
+    Tile { m: 64, n: 256 },
+    Tile { m: 64, n: 128 },
+    Tile { m: 64, n: 64 },
 ];
 
 impl Tile {
@@ -83,7 +68,7 @@ impl Tile {
 
     /// Rows and columns of a warp.
     fn warp(&self) -> (usize, usize) {
-        (self.m / self.across, self.n / (8 / self.across))
+        (self.m / ACROSS, self.n / (8 / ACROSS))
     }
 }
 
@@ -158,46 +143,43 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
     let each = SLAB * tile.n / THREADS;
     let guard = match channels % SLAB {
         0 => "ok".to_owned(),
-        _ => format!("(ok && first + c < {})", channels),
+        _ => format!("(ok && first + c < {channels})"),
     };
     let before = format!(
         "const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
-             const int n = n0 + column, image = n / {positions}, p = n % {positions};\n\
-             const int y = p / {}, x = p % {};\n\
-             const bool there = n < {n};\n",
+         const int n = n0 + column, image = n / {positions}, p = n % {positions};\n\
+         const int y = p / {}, x = p % {};\n\
+         const bool there = n < {n};\n",
         gather.result[1],
         gather.result[1],
         bn = tile.n,
     );
     let load = format!(
         "#pragma unroll\n\
-             for (int j = 0; j < {vectors}; ++j) {{\n\
-             const int e = threadIdx.x + j * {THREADS}, k = e / {quarter}, c = e % {quarter} * 4;\n\
-             copy16(left + {to_left}, weights + ((s) * {SLAB} + k) * {width} + m0 + c);\n\
-             }}\n\
-             const int tap = s % {taps}, ty = tap / {kw}, tx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
-             {map}\
-             const bool ok = there && inside;\n\
-             const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {w} + sx;\n\
-             #pragma unroll\n\
-             for (int c = 0; c < {each}; ++c)\n\
-             copy4(right + {to_right}, {guard} ? from + c * {plane} : a0, {guard});\n",
+         for (int j = 0; j < {vectors}; ++j) {{\n\
+         const int e = threadIdx.x + j * {THREADS}, k = e / {quarter}, c = e % {quarter} * 4;\n\
+         copy16(left + {to_left}, weights + ((s) * {SLAB} + k) * {width} + m0 + c);\n\
+         }}\n\
+         const int tap = s % {taps}, ty = tap / {kw}, tx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
+         {map}\
+         const bool ok = there && inside;\n\
+         const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {w} + sx;\n\
+         #pragma unroll\n\
+         for (int c = 0; c < {each}; ++c)\n\
+         copy4(right + {to_right}, {guard} ? from + c * {plane} : a0, {guard});\n",
         vectors = SLAB * tile.m / 4 / THREADS,
         quarter = tile.m / 4,
         to_left = Layout::Terms.at(tile.m, "k", "c"),
         to_right = Layout::Terms.at(tile.n, "row + c", "column"),
         kw = gather.taps[1],
         map = gather.map,
-        channels = channels,
         w = gather.image[1],
     );
     // The weights of a slab side by side, zeros where there are none.
     let arranged = format!(
         "const int m = i % {width}, k = (int)(i / {width} % {terms}), s = k / {SLAB}, c = s / {taps} * {SLAB} + k % {SLAB}, \
-             t = s % {taps};\n\
-             out[i] = m < {} && c < {} ? a0[i / {weights} * {own} + {}] : (T)0;\n",
-        m,
-        channels,
+         t = s % {taps};\n\
+         out[i] = m < {m} && c < {channels} ? a0[i / {weights} * {own} + {}] : (T)0;\n",
         gather.weight,
         terms = slabs * SLAB,
         own = m * channels * taps,
@@ -217,10 +199,7 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
         layout: Layout::Terms,
         before: format!("const float* const weights = a1;\n{before}"),
         load,
-        store: format!(
-            "(n / {positions} * {} + m) * {positions} + n % {positions}",
-            m
-        ),
+        store: format!("(n / {positions} * {m} + m) * {positions} + n % {positions}"),
         pairs: positions.is_multiple_of(2),
         operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
         scratch,
@@ -407,7 +386,7 @@ impl Plan {
              asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n\
              }}\n\
              const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;\n\
-             const int wm = warp % {across} * {wm}, wn = warp / {across} * {wn};\n\
+             const int wm = warp % {ACROSS} * {wm}, wn = warp / {ACROSS} * {wn};\n\
              float sum[{am}][{an}][4] = {{}};\n\
              for (int s = begin; s < end; ++s) {{\n\
              asm volatile(\"cp.async.wait_group {waiting};\" ::: \"memory\");\n\
@@ -455,7 +434,6 @@ impl Plan {
             stage = left + right,
             ahead = STAGES - 1,
             waiting = STAGES - 2,
-            across = tile.across,
             a0 = at(tile.m, "k + t", "r"),
             a1 = at(tile.m, "k + t", "r + 8"),
             a2 = at(tile.m, "k + t + 4", "r"),

@@ -22,34 +22,34 @@ pub fn calls(gather: &Gather) -> Option<Vec<Call>> {
     let n = gather.samples * positions;
     let text = format!(
         "({}) {{\n\
-             __shared__ T weights[{weights}];\n\
-             const long long network = blockIdx.y;\n\
-             out += network * {}; a0 += network * {}; a1 += network * {weights};\n\
-             for (int e = threadIdx.x; e < {weights}; e += {THREADS}) {{\n\
-             const int m = e % {to}, k = e / {to}, c = k / {taps}, t = k % {taps};\n\
-             weights[e] = a1[{weight}];\n\
-             }}\n\
-             __syncthreads();\n\
-             const int n = blockIdx.x * {THREADS} + threadIdx.x;\n\
-             if (n >= {n}) return;\n\
-             const int sample = n / {positions}, p = n % {positions}, y = p / {rw}, x = p % {rw};\n\
-             const T* const image = a0 + (long long)sample * {};\n\
-             T sum[{to}] = {{}};\n\
-             for (int ty = 0; ty < {kh}; ++ty) for (int tx = 0; tx < {kw}; ++tx) {{\n\
-             {map}\
-             if (!inside) continue;\n\
-             const T* const at = image + sy * {iw} + sx;\n\
-             const T* const w = weights + (ty * {kw} + tx) * {to};\n\
-             #pragma unroll 4\n\
-             for (int c = 0; c < {from}; ++c) {{\n\
-             const T v = at[c * {plane}];\n\
-             #pragma unroll\n\
-             for (int m = 0; m < {to}; ++m) sum[m] += v * w[c * {step} + m];\n\
-             }}\n\
-             }}\n\
-             #pragma unroll\n\
-             for (int m = 0; m < {to}; ++m) out[((long long)sample * {to} + m) * {positions} + p] = sum[m];\n\
-             }}",
+         __shared__ T weights[{weights}];\n\
+         const long long network = blockIdx.y;\n\
+         out += network * {}; a0 += network * {}; a1 += network * {weights};\n\
+         for (int e = threadIdx.x; e < {weights}; e += {THREADS}) {{\n\
+         const int m = e % {to}, k = e / {to}, c = k / {taps}, t = k % {taps};\n\
+         weights[e] = a1[{weight}];\n\
+         }}\n\
+         __syncthreads();\n\
+         const int n = blockIdx.x * {THREADS} + threadIdx.x;\n\
+         if (n >= {n}) return;\n\
+         const int sample = n / {positions}, p = n % {positions}, y = p / {rw}, x = p % {rw};\n\
+         const T* const image = a0 + (long long)sample * {};\n\
+         T sum[{to}] = {{}};\n\
+         for (int ty = 0; ty < {kh}; ++ty) for (int tx = 0; tx < {kw}; ++tx) {{\n\
+         {map}\
+         if (!inside) continue;\n\
+         const T* const at = image + sy * {iw} + sx;\n\
+         const T* const w = weights + (ty * {kw} + tx) * {to};\n\
+         #pragma unroll 4\n\
+         for (int c = 0; c < {from}; ++c) {{\n\
+         const T v = at[c * {plane}];\n\
+         #pragma unroll\n\
+         for (int m = 0; m < {to}; ++m) sum[m] += v * w[c * {step} + m];\n\
+         }}\n\
+         }}\n\
+         #pragma unroll\n\
+         for (int m = 0; m < {to}; ++m) out[((long long)sample * {to} + m) * {positions} + p] = sum[m];\n\
+         }}",
         parameters(2),
         n * to,
         gather.samples * from * plane,

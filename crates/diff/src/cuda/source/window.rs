@@ -141,28 +141,23 @@ pub fn sum_pool_transpose(window: &Window, shape: &[usize]) -> Elements {
 
 /// Number of the largest tap; the first of equals; NaN counts as largest.
 pub fn arg_max(window: &Window, shape: &[usize]) -> Elements {
+    largest(window, shape, "(T)chosen")
+}
+
+/// The largest tap; NaN counts as largest.
+pub fn max(window: &Window, shape: &[usize]) -> Elements {
+    largest(window, shape, "best")
+}
+
+/// Of the largest tap of each window, its value `best` or its number `chosen`.
+fn largest(window: &Window, shape: &[usize], wanted: &str) -> Elements {
     let n = Names::new(window, shape);
     let body = format!(
         "const T v = a0[plane * {} + at]; if (v > best || v != v) {{ best = v; chosen = tap; }}",
         n.h * n.w
     );
     Elements(format!(
-        "{}T best = (T)__longlong_as_double({}LL); int chosen = 0;\n{}out[i] = (T)chosen;\n",
-        n.output(),
-        f64::NEG_INFINITY.to_bits() as i64,
-        n.forward(&body)
-    ))
-}
-
-/// The largest tap; NaN counts as largest.
-pub fn max(window: &Window, shape: &[usize]) -> Elements {
-    let n = Names::new(window, shape);
-    let body = format!(
-        "const T v = a0[plane * {} + at]; if (v > best || v != v) best = v;",
-        n.h * n.w
-    );
-    Elements(format!(
-        "{}T best = (T)__longlong_as_double({}LL);\n{}out[i] = best;\n",
+        "{}T best = (T)__longlong_as_double({}LL); int chosen = 0;\n{}out[i] = {wanted};\n",
         n.output(),
         f64::NEG_INFINITY.to_bits() as i64,
         n.forward(&body)

@@ -164,4 +164,51 @@ fn bad_usage_is_one_line() {
         &["symmetry-breaking", "--data", DATA, "--width", "4"],
         "two",
     );
+    wrong(&["nad-acuracy"], "did you mean nad-accuracy?");
+    wrong(&["banana"], "it is one of g-gallery, doughnut");
+    wrong(&["poison"], "--data cifar10:DIR");
+    wrong(&["poison", "--data", DATA], "cifar10:DIR");
+    wrong(&["pooling", "--data", "cifar10:DIR"], "leave it out");
+    wrong(
+        &["pooling", "--train", "5"],
+        "--train is not an option of pooling",
+    );
+    wrong(&["pooling", "--dtype", "f64"], "f32");
+    wrong(&["nad-accuracy", "lenett"], "did you mean `lenet`?");
+    wrong(
+        &["rotations", "lenet", "--data", DATA],
+        "ARCH is not an option of rotations",
+    );
+    wrong(&["list", "--runs", "2"], "--runs is not an option of list");
+    wrong(&["list", "--out", "x"], "writes no files");
+}
+
+#[test]
+fn the_list_has_every_experiment() {
+    let dir = directory("experiment-list");
+    let text = succeed(&dir, &["experiment", "list"]);
+    for name in [
+        "doughnut",
+        "nad-accuracy",
+        "sample-drop",
+        "radius",
+        "spectra",
+    ] {
+        assert!(text.contains(name), "{text}");
+    }
+    let json = succeed(&dir, &["experiment", "list", "--json"]);
+    let list: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(list[0]["name"], "g-gallery");
+}
+
+/// The same question again is answered from what is there; the page holds the verdict.
+#[test]
+fn an_experiment_on_geometry() {
+    let dir = directory("experiment-pooling");
+    let args = ["experiment", "pooling", "--out", "p"];
+    let first = succeed(&dir, &args);
+    assert!(first.contains("5 of 5 claims hold"), "{first}");
+    let page = std::fs::read_to_string(dir.join("p/report.html")).unwrap();
+    assert!(page.contains("What a pool leaves of a frequency") && page.contains("holds"));
+    assert_eq!(succeed(&dir, &args), first);
 }

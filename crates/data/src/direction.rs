@@ -1,6 +1,7 @@
 //! Directions of the input space: vectors of the DFT basis, or rows of files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use polariscope_graph::Shape;
 
@@ -21,6 +22,8 @@ pub enum Direction {
         /// Which row.
         row: usize,
     },
+    /// Numbers, brought to length 1.
+    Given(Arc<[f64]>),
 }
 
 /// The directions as orthonormal rows; ones that are far from orthogonal are refused.
@@ -71,6 +74,13 @@ impl Direction {
                 out[at..at + plane].copy_from_slice(&vector);
                 Ok(out)
             }
+            Direction::Given(vector) => {
+                let unit = || linalg::orthonormalise(vector, dim).ok();
+                unit().filter(|u| u.len() == dim).ok_or_else(|| {
+                    let what = format!("it must be {dim} finite numbers, not all 0");
+                    DataError::spec(&self.to_string(), what)
+                })
+            }
             Direction::Row { file, row } => {
                 let array = npy::read(file)?;
                 let name = file.display().to_string();
@@ -95,6 +105,7 @@ impl std::fmt::Display for Direction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Direction::Dft(index) => write!(f, "{index}"),
+            Direction::Given(vector) => write!(f, "a direction of {} numbers", vector.len()),
             Direction::Row { file, row } => write!(f, "{}:{row}", file.display()),
         }
     }

@@ -153,6 +153,30 @@ impl Generator {
         }
     }
 
+    /// Training and test samples in `shape`, as many as asked.
+    ///
+    /// ```
+    /// use polariscope_data::{Direction, Generator};
+    /// let v = Direction::Given([0.0, 2.0].into());
+    /// let problem = Generator::Linear { v, eps: 1.0, sigma: 0.0 };
+    /// let [train, _] = problem.splits("2".parse()?, [5, 3], 0)?;
+    /// assert!(train.x.chunks(2).all(|x| x[0] == 0.0 && x[1].abs() == 1.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn splits(
+        &self,
+        shape: Shape,
+        [train, test]: [usize; 2],
+        seed: u64,
+    ) -> Result<[Split; 2], DataError> {
+        let part = |name, samples| Part {
+            name,
+            samples,
+            seed,
+        };
+        self.draw(shape, [part("train", train), part("test", test)])
+    }
+
     /// Draws parts of the problem in `shape`.
     pub(crate) fn draw<const N: usize>(
         &self,

@@ -33,7 +33,9 @@ pub use direction::Direction;
 pub use error::DataError;
 pub use files::{Images, cifar, idx, npy};
 pub use generate::{Generator, Labeling};
-pub use linalg::{EigenError, SymmetricEigen, covariance, symmetric_eigen, symmetric_eigenvalues};
+pub use linalg::{
+    EigenError, SymmetricEigen, apply, covariance, symmetric_eigen, symmetric_eigenvalues,
+};
 pub use projection::{Pca, Projection};
 pub use spec::{Source, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};

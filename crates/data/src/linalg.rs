@@ -66,7 +66,7 @@ fn tile(x: &[f32], mean: &[f64], i: usize, j: usize) -> Mat<f64> {
 }
 
 /// M x for every sample x of `dim` numbers; `matrix` is k × dim, row by row.
-pub(crate) fn apply(matrix: &[f64], dim: usize, x: &[f32]) -> Vec<f32> {
+pub fn apply(matrix: &[f64], dim: usize, x: &[f32]) -> Vec<f32> {
     let k = matrix.len() / dim;
     let mut out = vec![0.0; x.len() / dim * k];
     if out.is_empty() {

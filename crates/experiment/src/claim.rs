@@ -53,6 +53,35 @@ pub enum Test {
         /// What the sum should be.
         wanted: Wanted,
     },
+    /// Largest less smallest mean over conditions.
+    Range {
+        /// Which measure.
+        measure: &'static str,
+        /// The conditions.
+        along: Vec<Select>,
+        /// How far they should be apart.
+        wanted: Wanted,
+    },
+    /// A measure without chance in it is what it should be, in every row.
+    Certain {
+        /// Which measure.
+        measure: &'static str,
+        /// The conditions.
+        at: Select,
+        /// What it should be.
+        wanted: Wanted,
+    },
+    /// Two measures go together over conditions: Spearman's ρ of their means over runs.
+    Together {
+        /// The one.
+        x: &'static str,
+        /// The other.
+        y: &'static str,
+        /// The conditions.
+        along: Vec<Select>,
+        /// ρ should be at least this; 0 for any sign of life.
+        least: f64,
+    },
     /// Deviations from theory in units of their standard errors are as large as chance makes them.
     Scatter {
         /// The measure that holds (found − theory)/error.
@@ -76,6 +105,10 @@ pub enum Scale {
 pub enum Wanted {
     /// Above 0.
     Positive,
+    /// This much or more.
+    AtLeast(f64),
+    /// This much or less.
+    AtMost(f64),
     /// A number.
     Near {
         /// That number.
@@ -83,6 +116,16 @@ pub enum Wanted {
         /// How far away is near.
         tolerance: f64,
     },
+}
+
+/// A claim about the mean of a measure in one condition.
+pub fn level(measure: &'static str, at: Select, wanted: Wanted) -> Test {
+    Test::Contrast {
+        measure,
+        scale: Scale::Linear,
+        terms: vec![(1.0, at)],
+        wanted,
+    }
 }
 
 /// Terms of the exponent of a power law y = c xᵃ, by least squares of ln y on ln x: a contrast on [`Scale::Log`].
@@ -168,6 +211,17 @@ impl Claim {
                 terms,
                 wanted,
             } => judge::contrast(table, (measure, *scale), terms, *wanted),
+            Test::Range {
+                measure,
+                along,
+                wanted,
+            } => judge::range(table, measure, along, *wanted),
+            Test::Certain {
+                measure,
+                at,
+                wanted,
+            } => judge::certain(table, measure, at, *wanted),
+            Test::Together { x, y, along, least } => judge::together(table, x, y, along, *least),
             Test::Scatter { measure, at } => judge::scatter(table, measure, at),
         };
         Verdict {

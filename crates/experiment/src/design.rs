@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::{Row, Table};
 
 /// A grid.
@@ -30,6 +32,16 @@ impl Cell {
     pub fn level(&self, factor: &str) -> &str {
         let place = self.factors.iter().position(|f| f == factor);
         place.map_or("", |i| &self.levels[i])
+    }
+
+    /// The level of a factor of whole numbers; 0 where it is none.
+    pub fn number(&self, factor: &str) -> usize {
+        self.level(factor).parse().unwrap_or(0)
+    }
+
+    /// The level of a factor of real numbers; 0 where it is none.
+    pub fn real(&self, factor: &str) -> f64 {
+        self.level(factor).parse().unwrap_or(0.0)
     }
 }
 
@@ -67,23 +79,40 @@ impl Design {
         self
     }
 
-    /// Measures every cell that the table lacks; `done` sees the table after each.
-    pub fn fill<E>(
+    /// Cells that the table lacks.
+    pub fn missing(&self, table: &Table) -> Vec<&Cell> {
+        self.cells.iter().filter(|c| !table.holds(c)).collect()
+    }
+
+    /// Measures every cell that the table lacks, `together` at a time; `begin` sees which come next, `done` the table
+    /// with them. After an error the table holds the cells before the one that failed.
+    pub fn fill<E: Send>(
         &self,
         table: &mut Table,
-        mut measure: impl FnMut(&Cell) -> Result<Vec<f64>, E>,
+        together: usize,
+        measure: impl Fn(&Cell) -> Result<Vec<f64>, E> + Sync,
+        mut begin: impl FnMut(&[&Cell]),
         mut done: impl FnMut(&Table) -> Result<(), E>,
     ) -> Result<(), E> {
-        for cell in &self.cells {
-            if table.holds(cell) {
-                continue;
+        for cells in self.missing(table).chunks(together.max(1)) {
+            begin(cells);
+            let found: Vec<_> = cells.par_iter().map(|cell| measure(cell)).collect();
+            let mut failed = Ok(());
+            for (cell, values) in cells.iter().zip(found) {
+                match values {
+                    Ok(values) => table.rows.push(Row {
+                        levels: cell.levels.clone(),
+                        run: cell.run,
+                        values,
+                    }),
+                    Err(e) => {
+                        failed = Err(e);
+                        break;
+                    }
+                }
             }
-            table.rows.push(Row {
-                levels: cell.levels.clone(),
-                run: cell.run,
-                values: measure(cell)?,
-            });
             done(table)?;
+            failed?;
         }
         Ok(())
     }

@@ -8,6 +8,12 @@
 //!   claimed sign and |ρ| > 1.645/√(n−1), one-sided 5 %; fails where it has the other sign and is as large.
 //! - [`contrast`]: c = Σ w y in every run. Positive: as differences. Near v: holds where |mean(c) − v| + 2 s is within
 //!   the tolerance, fails where |mean(c) − v| − 2 s is beyond.
+//!   At least or at most v: as differences, from v.
+//! - [`certain`]: holds where every row has what is wanted, else fails.
+//! - [`range`]: largest less smallest mean over the conditions, its standard error that of the two means; as contrasts.
+//! - [`together`]: Spearman's ρ between the means over runs of two measures in n conditions, with the standard error
+//!   √((1 + ρ²/2)/(n−3)) of its Fisher transform. Holds where ρ is at least v (for v = 0: above 1.645/√(n−1), one-sided
+//!   5 %), fails where it is not and v is two standard errors of the transform away (for v = 0: as for trends).
 //! - [`scatter`]: the mean of z² over n rows, which has mean 1 and standard deviation √(2/n) where nothing but chance
 //!   is at work. Holds up to three of these above 1, else fails.
 //!
@@ -79,14 +85,28 @@ pub(crate) fn contrast(
     let sums = sums(table, measure, scale, terms);
     let statistic = Mean::of(&sums);
     let what = match scale {
+        _ if matches!(terms, [(1.0, _)]) => measure.to_string(),
         Scale::Linear => format!("weighted sum of {measure}"),
         Scale::Log => format!("weighted sum of ln {measure}"),
     };
-    let runs = sums.len();
+    meet(statistic, &what, wanted)
+}
+
+/// Whether a mean is what was wanted.
+fn meet(statistic: Option<Mean>, what: &str, wanted: Wanted) -> Judged {
+    let runs = statistic.map_or(0, |s| s.runs);
     let (rule, outcome) = match wanted {
         Wanted::Positive => (
             format!("{what} over {runs} runs, above {ERRORS} standard errors"),
             positive(statistic),
+        ),
+        Wanted::AtLeast(value) => (
+            format!("{what} over {runs} runs, above {value} by {ERRORS} standard errors"),
+            at_least(statistic, value),
+        ),
+        Wanted::AtMost(value) => (
+            format!("{what} over {runs} runs, below {value} by {ERRORS} standard errors"),
+            opposite(at_least(statistic, value)),
         ),
         Wanted::Near { value, tolerance } => (
             format!("{what} over {runs} runs, within {tolerance} of {value}"),
@@ -97,6 +117,56 @@ pub(crate) fn contrast(
         statistic,
         rule,
         outcome,
+    }
+}
+
+pub(crate) fn range(table: &Table, measure: &str, along: &[Select], wanted: Wanted) -> Judged {
+    let means = along
+        .iter()
+        .filter_map(|select| table.mean(select, measure));
+    let means: Vec<Mean> = means.collect();
+    let by_value = |a: &&Mean, b: &&Mean| a.value.total_cmp(&b.value);
+    let ends = means
+        .iter()
+        .max_by(by_value)
+        .zip(means.iter().min_by(by_value));
+    let statistic = ends.map(|(high, low)| Mean {
+        value: high.value - low.value,
+        standard_error: high
+            .standard_error
+            .zip(low.standard_error)
+            .map(|(a, b)| a.hypot(b)),
+        runs: high.runs,
+    });
+    let what = format!("range of {measure} over {} conditions", means.len());
+    meet(statistic, &what, wanted)
+}
+
+pub(crate) fn certain(table: &Table, measure: &str, at: &Select, wanted: Wanted) -> Judged {
+    // How far inside what is wanted; below 0 outside.
+    let (rule, room): (String, Box<dyn Fn(f64) -> f64>) = match wanted {
+        Wanted::Positive => ("above 0".into(), Box::new(|y| y)),
+        Wanted::AtLeast(v) => (format!("at least {v}"), Box::new(move |y| y - v)),
+        Wanted::AtMost(v) => (format!("at most {v}"), Box::new(move |y| v - y)),
+        Wanted::Near { value, tolerance } => (
+            format!("within {tolerance} of {value}"),
+            Box::new(move |y| tolerance - (y - value).abs()),
+        ),
+    };
+    let values = table.values(at, measure).into_iter().map(|(_, y)| y);
+    let worst = values.min_by(|a, b| room(*a).total_cmp(&room(*b)));
+    Judged {
+        statistic: worst.map(|value| Mean {
+            value,
+            standard_error: None,
+            runs: 1,
+        }),
+        rule: format!("{measure}, {rule} in every row"),
+        outcome: match worst.map(room) {
+            None => Outcome::Undecided,
+            Some(room) if room >= 0.0 => Outcome::Holds,
+            Some(_) => Outcome::Fails,
+        },
     }
 }
 
@@ -163,6 +233,21 @@ fn positive(mean: Option<Mean>) -> Outcome {
     }
 }
 
+fn at_least(mean: Option<Mean>, value: f64) -> Outcome {
+    positive(mean.map(|m| Mean {
+        value: m.value - value,
+        ..m
+    }))
+}
+
+fn opposite(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Holds => Outcome::Fails,
+        Outcome::Fails => Outcome::Holds,
+        Outcome::Undecided => Outcome::Undecided,
+    }
+}
+
 fn near(mean: Option<Mean>, wanted: f64, tolerance: f64) -> Outcome {
     match mean {
         Some(Mean {
@@ -180,6 +265,63 @@ pub(crate) fn trend(table: &Table, measure: &str, along: &[Select], sign: f64) -
         values.into_iter().map(move |(_, y)| (i as f64, y))
     });
     let points: Vec<(f64, f64)> = points.collect();
+    let bound = chance(points.len());
+    let statistic = spearman(&points).map(|rho| Mean {
+        value: rho,
+        standard_error: None,
+        runs: points.len(),
+    });
+    let way = if sign > 0.0 { "above " } else { "below −" };
+    Judged {
+        statistic,
+        rule: format!("Spearman's ρ of {measure} along the conditions, {way}{bound:.2}"),
+        outcome: statistic.map_or(Outcome::Undecided, |s| decide(sign * s.value, bound)),
+    }
+}
+
+pub(crate) fn together(table: &Table, x: &str, y: &str, along: &[Select], least: f64) -> Judged {
+    let mean = |select, measure| table.mean(select, measure).map(|m| m.value);
+    let points = along
+        .iter()
+        .filter_map(|select| Some((mean(select, x)?, mean(select, y)?)));
+    let points: Vec<(f64, f64)> = points.collect();
+    let n = points.len();
+    let statistic = spearman(&points).map(|rho| Mean {
+        value: rho,
+        // Of atanh ρ, brought to ρ.
+        standard_error: (n > 3).then(|| (1.0 - rho * rho) * fisher(rho, n)),
+        runs: n,
+    });
+    let outcome = match statistic.map(|s| s.value) {
+        None => Outcome::Undecided,
+        Some(rho) if least <= 0.0 => decide(rho, chance(n)),
+        Some(rho) if rho >= least => Outcome::Holds,
+        Some(rho) if least.atanh() - rho.atanh() > ERRORS * fisher(rho, n) => Outcome::Fails,
+        Some(_) => Outcome::Undecided,
+    };
+    let bound = if least > 0.0 { least } else { chance(n) };
+    Judged {
+        statistic,
+        rule: format!("Spearman's ρ of {x} and {y} over {n} conditions, at least {bound:.2}"),
+        outcome,
+    }
+}
+
+/// What chance makes of ρ in one case of twenty.
+fn chance(points: usize) -> f64 {
+    FIVE_PERCENT / (points as f64 - 1.0).max(1.0).sqrt()
+}
+
+/// Standard error of atanh ρ (Bonett and Wright).
+fn fisher(rho: f64, points: usize) -> f64 {
+    ((1.0 + 0.5 * rho * rho) / (points as f64 - 3.0).max(f64::MIN_POSITIVE)).sqrt()
+}
+
+/// Spearman's ρ, ties at the mean of their ranks; of three points and more. 0 where one side does not vary.
+pub(crate) fn spearman(points: &[(f64, f64)]) -> Option<f64> {
+    if points.len() < 3 {
+        return None;
+    }
     let rank = |values: Vec<f64>| -> Vec<f64> {
         let below = |x: f64| values.iter().filter(|y| **y < x).count() as f64;
         let equal = |x: f64| values.iter().filter(|y| **y == x).count() as f64;
@@ -194,26 +336,8 @@ pub(crate) fn trend(table: &Table, measure: &str, along: &[Select], sign: f64) -
         pairs.map(|(a, b)| (a - 0.5 * n) * (b - 0.5 * n)).sum()
     };
     let scale = (product(&x, &x) * product(&y, &y)).sqrt();
-    let rho = match scale > 0.0 {
+    Some(match scale > 0.0 {
         true => product(&x, &y) / scale,
         false => 0.0,
-    };
-    let bound = FIVE_PERCENT / (n - 1.0).max(1.0).sqrt();
-    let (outcome, statistic) = match points.len() {
-        0..=2 => (Outcome::Undecided, None),
-        runs => {
-            let statistic = Mean {
-                value: rho,
-                standard_error: None,
-                runs,
-            };
-            (decide(sign * rho, bound), Some(statistic))
-        }
-    };
-    let way = if sign > 0.0 { "above " } else { "below −" };
-    Judged {
-        statistic,
-        rule: format!("Spearman's ρ of {measure} along the conditions, {way}{bound:.2}"),
-        outcome,
-    }
+    })
 }

@@ -8,10 +8,10 @@
 //! use polariscope_experiment::{Claim, Design, Outcome, Select, Table, Test};
 //! let design = Design::product(&[("kernel", &["fcn", "gap"])], 3, &["accuracy"]);
 //! let mut table = Table::new(&design);
-//! design.fill(&mut table, |cell| {
+//! design.fill(&mut table, 1, |cell| {
 //!     let better = if cell.level("kernel") == "gap" { 0.2 } else { 0.0 };
 //!     Ok::<_, ()>(vec![0.5 + better + 0.01 * cell.run as f64])
-//! }, |_| Ok(()))?;
+//! }, |_| {}, |_| Ok(()))?;
 //! let claim = Claim::new("pooling helps", Test::Above {
 //!     measure: "accuracy",
 //!     upper: Select::of(&[("kernel", "gap")]),
@@ -26,9 +26,13 @@ mod claim;
 mod design;
 mod experiment;
 mod judge;
+mod memo;
 mod table;
+mod view;
 
-pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent};
+pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent, level};
 pub use design::{Cell, Design};
 pub use experiment::Experiment;
+pub use memo::Memo;
 pub use table::{Mean, Row, Select, Table, TableError};
+pub use view::{Curves, Grid, Pivot, View, levels, shown};

@@ -108,7 +108,8 @@ impl Table {
         self.rows.iter().any(same)
     }
 
-    /// (run, value) of a measure in the selected rows.
+    /// (run, value) of a measure in the selected rows; rows without a number, such as those of networks that diverged, are
+    /// left out.
     pub fn values(&self, select: &Select, measure: &str) -> Vec<(u64, f64)> {
         let Some(column) = self.measures.iter().position(|m| m == measure) else {
             return Vec::new();
@@ -120,7 +121,8 @@ impl Table {
             })
         };
         let rows = self.rows.iter().filter(chosen);
-        rows.map(|row| (row.run, row.values[column])).collect()
+        let values = rows.map(|row| (row.run, row.values[column]));
+        values.filter(|(_, y)| !y.is_nan()).collect()
     }
 
     /// Mean of a measure over the selected rows with its standard error.

@@ -1,7 +1,11 @@
 //! Resumption, the table on disk, and the rules of the verdicts against numbers worked out by hand.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use polariscope_experiment::{
-    Claim, Design, Outcome, Scale, Select, Table, TableError, Test, Wanted, exponent,
+    Cell, Claim, Design, Memo, Outcome, Scale, Select, Table, TableError, Test, Wanted, exponent,
+    level,
 };
 
 fn design() -> Design {
@@ -30,16 +34,17 @@ fn runs_are_complete_one_after_the_other() {
 fn an_interrupted_experiment_measures_only_what_is_missing() {
     let design = design();
     let mut table = Table::new(&design);
-    let mut calls = 0;
+    let calls = AtomicUsize::new(0);
     let stopped = design.fill(
         &mut table,
+        1,
         |cell| {
-            calls += 1;
-            if calls > 3 {
+            if calls.fetch_add(1, Relaxed) >= 3 {
                 return Err("killed");
             }
             Ok(numbers(&cell.levels, cell.run))
         },
+        |_| {},
         |_| Ok(()),
     );
     assert_eq!((stopped, table.rows.len()), (Err("killed"), 3));
@@ -47,16 +52,41 @@ fn an_interrupted_experiment_measures_only_what_is_missing() {
     let mut again = Table::new(&design);
     again.read_csv(&table.to_csv()).unwrap();
     assert_eq!(again, table);
-    let mut calls = 0;
+    let calls = AtomicUsize::new(0);
     let filled = design.fill(
         &mut again,
+        1,
         |cell| {
-            calls += 1;
+            calls.fetch_add(1, Relaxed);
             Ok::<_, ()>(numbers(&cell.levels, cell.run))
         },
+        |_| {},
         |_| Ok(()),
     );
+    let calls = calls.into_inner();
     assert_eq!((filled, calls, again.rows.len()), (Ok(()), 5, 8));
+}
+
+/// Three at a time: the same rows in the same order; of three of which the second fails, the first stays.
+#[test]
+fn cells_side_by_side() {
+    let design = design();
+    let fill = |together, fails: Option<&Cell>| {
+        let (mut table, mut begun) = (Table::new(&design), Vec::new());
+        let measure = |cell: &Cell| match fails == Some(cell) {
+            true => Err("failed"),
+            false => Ok(numbers(&cell.levels, cell.run)),
+        };
+        let begin = |cells: &[&Cell]| begun.push(cells.len());
+        let done = design.fill(&mut table, together, measure, begin, |_| Ok(()));
+        (done, table, begun)
+    };
+    let (done, table, begun) = fill(3, None);
+    assert_eq!((done, begun), (Ok(()), vec![3, 3, 2]));
+    assert_eq!(table, fill(1, None).1);
+    let (done, part, _) = fill(3, Some(&design.cells[4]));
+    assert_eq!((done, part.rows.len()), (Err("failed"), 4));
+    assert_eq!(design.missing(&part).len(), 4);
 }
 
 #[test]
@@ -77,7 +107,9 @@ fn measured(values: &[(&str, &[f64])]) -> Table {
     let find = |level: &str| values.iter().find(|v| v.0 == level).unwrap().1;
     let filled = design.fill(
         &mut table,
+        1,
         |c| Ok::<_, ()>(vec![find(c.level("x"))[c.run as usize]]),
+        |_| {},
         |_| Ok(()),
     );
     filled.unwrap();
@@ -234,4 +266,124 @@ fn scatter_is_as_large_as_chance_makes_it() {
     assert_eq!(judge(1.58).outcome, Outcome::Holds);
     assert_eq!(judge(1.59).outcome, Outcome::Fails);
     assert!((judge(2.0).statistic.unwrap().value - 4.0).abs() < 1e-15);
+}
+
+#[test]
+fn levels_are_above_or_below_by_two_errors() {
+    let judge = |wanted| {
+        let table = measured(&[("a", &[0.9, 1.0, 1.1])]);
+        Claim::new("", level("y", at("a"), wanted))
+            .judge(&table)
+            .outcome
+    };
+    // Mean 1, standard error 0.1/√3 ≈ 0.058.
+    assert_eq!(judge(Wanted::AtLeast(0.88)), Outcome::Holds);
+    assert_eq!(judge(Wanted::AtLeast(0.89)), Outcome::Undecided);
+    assert_eq!(judge(Wanted::AtLeast(1.12)), Outcome::Fails);
+    assert_eq!(judge(Wanted::AtMost(1.12)), Outcome::Holds);
+    assert_eq!(judge(Wanted::AtMost(0.88)), Outcome::Fails);
+}
+
+#[test]
+fn ranges_are_between_the_extreme_means() {
+    let judge = |wanted| {
+        let table = measured(&[("a", &[0.1, 0.3]), ("b", &[0.5, 0.5]), ("c", &[0.8, 1.0])]);
+        let along = vec![at("a"), at("b"), at("c")];
+        let measure = "y";
+        let test = Test::Range {
+            measure,
+            along,
+            wanted,
+        };
+        Claim::new("", test).judge(&table)
+    };
+    // 0.9 − 0.2; both have an error of 0.1.
+    let found = judge(Wanted::AtLeast(0.4));
+    let statistic = found.statistic.unwrap();
+    assert!((statistic.value - 0.7).abs() < 1e-12);
+    assert!((statistic.standard_error.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
+    assert_eq!(found.outcome, Outcome::Holds);
+    assert_eq!(judge(Wanted::AtLeast(0.5)).outcome, Outcome::Undecided);
+    assert_eq!(judge(Wanted::AtMost(0.4)).outcome, Outcome::Fails);
+}
+
+#[test]
+fn what_is_certain_holds_in_every_row() {
+    let judge = |wanted| {
+        let table = measured(&[("a", &[0.2]), ("b", &[0.5])]);
+        let test = Test::Certain {
+            measure: "y",
+            at: Select::default(),
+            wanted,
+        };
+        Claim::new("", test).judge(&table)
+    };
+    let found = judge(Wanted::AtMost(0.3));
+    assert_eq!(
+        (found.statistic.unwrap().value, found.outcome),
+        (0.5, Outcome::Fails)
+    );
+    assert_eq!(judge(Wanted::AtMost(0.5)).outcome, Outcome::Holds);
+    assert_eq!(judge(Wanted::AtLeast(0.2)).outcome, Outcome::Holds);
+    let near = |tolerance| Wanted::Near {
+        value: 0.3,
+        tolerance,
+    };
+    assert_eq!(judge(near(0.2)).outcome, Outcome::Holds);
+    assert_eq!(judge(near(0.15)).outcome, Outcome::Fails);
+}
+
+/// Two measures over five conditions; ranks 1 2 3 4 5 against 1 2 3 5 4 have ρ = 0.9. The runs of a condition are
+/// averaged first.
+#[test]
+fn measures_go_together_by_rank() {
+    let levels = ["a", "b", "c", "d", "e"];
+    let design = Design::product(&[("x", &levels)], 2, &["u", "v"]);
+    let mut table = Table::new(&design);
+    let v = [0.1, 0.2, 0.3, 0.5, 0.4];
+    let measure = |c: &Cell| {
+        let i = levels.iter().position(|l| *l == c.level("x")).unwrap();
+        let noise = if c.run == 0 { 10.0 } else { -10.0 };
+        Ok::<_, ()>(vec![(i as f64).exp(), v[i] + noise])
+    };
+    design
+        .fill(&mut table, 2, measure, |_| {}, |_| Ok(()))
+        .unwrap();
+    let judge = |least| {
+        let test = Test::Together {
+            x: "u",
+            y: "v",
+            along: levels.map(at).into(),
+            least,
+        };
+        Claim::new("", test).judge(&table)
+    };
+    let found = judge(0.0);
+    assert!((found.statistic.unwrap().value - 0.9).abs() < 1e-12);
+    assert_eq!(found.outcome, Outcome::Holds);
+    assert_eq!(judge(0.9).outcome, Outcome::Holds);
+    // atanh 0.95 − atanh 0.9 = 0.36, two errors are 2 √(1.405/2) = 1.68.
+    assert_eq!(judge(0.95).outcome, Outcome::Undecided);
+    assert_eq!(judge(0.999).outcome, Outcome::Fails);
+}
+
+#[test]
+fn rows_without_a_number_are_left_out() {
+    let table = measured(&[("a", &[1.0, f64::NAN, 3.0])]);
+    let mean = table.mean(&at("a"), "y").unwrap();
+    assert_eq!((mean.value, mean.runs), (2.0, 2));
+}
+
+#[test]
+fn what_cells_share_is_made_once() {
+    let (memo, made) = (Memo::default(), AtomicUsize::new(0));
+    let get = |key: u32| {
+        let make = || {
+            made.fetch_add(1, Relaxed);
+            Ok::<_, ()>(10 * key)
+        };
+        *memo.get(key, make).unwrap()
+    };
+    assert_eq!((get(1), get(2), get(1)), (10, 20, 10));
+    assert_eq!(made.into_inner(), 2);
 }

@@ -2,6 +2,9 @@
 //!
 //! Where the first layer treats channels alike, G = I_C ⊗ B: only B is kept.
 
+use crate::GeometryError;
+use crate::spectrum::product::product;
+
 /// I_channels ⊗ factor: the same n × n block for every channel, zero between channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kron {
@@ -50,6 +53,21 @@ impl Kron {
         self.channels as f64 * block
     }
 
+    /// M A M, such as GSG.
+    pub fn sandwich(&self, a: &Kron) -> Result<Kron, GeometryError> {
+        let dim = self.dim();
+        if a.dim() != dim {
+            return Err(GeometryError::Size {
+                what: "the matrix between",
+                found: a.dim(),
+                wanted: dim,
+            });
+        }
+        let outer = self.to_dense();
+        let half = product(&outer, &a.to_dense(), dim, dim);
+        Ok(Kron::dense(product(&half, &outer, dim, dim), dim))
+    }
+
     /// xᵀ M x.
     pub fn quadratic(&self, x: &[f64]) -> f64 {
         let block = |x: &[f64]| -> f64 {
@@ -81,6 +99,12 @@ mod tests {
         assert_eq!(m.quadratic(&[1.0, 2.0, 3.0, 4.0]), 108.0);
         let whole = Kron::dense(m.to_dense(), 4);
         assert_eq!(whole.factor[2 * 4 + 3], 1.0);
+        // [[2,1],[1,3]]³ = [[15,20],[20,35]] in each block.
+        let cube = m.sandwich(&whole).unwrap().factor;
+        assert_eq!(
+            (cube[0], cube[1], cube[2], cube[4 * 3 + 3]),
+            (15.0, 20.0, 0.0, 35.0)
+        );
         assert_eq!(whole.factor[4 + 2], 0.0);
         assert_eq!(whole.quadratic(&[1.0, 2.0, 3.0, 4.0]), 108.0);
     }

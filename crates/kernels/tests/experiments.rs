@@ -46,13 +46,19 @@ fn problem(train: usize, test: usize) -> Problem {
 }
 
 /// Fills the table of an experiment.
-fn filled<E: Experiment>(experiment: &mut E) -> Table
+fn filled<E: Experiment + Sync>(experiment: &E) -> Table
 where
-    E::Error: std::fmt::Debug,
+    E::Error: std::fmt::Debug + Send,
 {
     let design = experiment.design();
     let mut table = Table::new(&design);
-    let done = design.fill(&mut table, |cell| experiment.measure(cell), |_| Ok(()));
+    let done = design.fill(
+        &mut table,
+        1,
+        |cell| experiment.measure(cell),
+        |_| {},
+        |_| Ok(()),
+    );
     done.unwrap();
     table
 }
@@ -115,12 +121,12 @@ fn rotations() -> Rotations<f64> {
 /// accuracies are equal, not only close. 4×4 images leave no room for LAP.
 #[test]
 fn kernels_keep_their_accuracy_under_their_groups() {
-    let mut experiment = rotations();
+    let experiment = rotations();
     assert_eq!(
         experiment.allowed(),
         [System::Fcn, System::Lcn, System::Vec, System::Gap]
     );
-    let table = filled(&mut experiment);
+    let table = filled(&experiment);
     assert_eq!(table.rows.len(), 4 * 7 * 2);
     let mut judged = 0;
     for claim in experiment.claims() {
@@ -137,7 +143,7 @@ fn kernels_keep_their_accuracy_under_their_groups() {
 /// The mean square error of GAP under O(C)^d is another one: the claim above can fail.
 #[test]
 fn a_larger_group_is_noticed() {
-    let mut experiment = rotations();
+    let experiment = rotations();
     let design = experiment.design();
     let cell = |group: &str| {
         let wanted =
@@ -216,7 +222,8 @@ fn bends_are_differences_of_exponents() {
         // A factor for each run changes no exponent.
         Ok::<_, ()>(vec![error * (1.0 + cell.run as f64), 0.0])
     };
-    design.fill(&mut table, error, |_| Ok(())).unwrap();
+    let filled = design.fill(&mut table, 1, error, |_| {}, |_| Ok(()));
+    filled.unwrap();
     for claim in experiment.claims() {
         let statistic = claim.judge(&table).statistic.unwrap();
         assert!(
@@ -229,7 +236,7 @@ fn bends_are_differences_of_exponents() {
 
 #[test]
 fn mirror_images_are_one_more_size() {
-    let mut experiment = Dide::<f32> {
+    let experiment = Dide::<f32> {
         problem: problem(40, 20),
         sizes: vec![10, 20, 40],
         flips: Flips::Last,
@@ -240,7 +247,7 @@ fn mirror_images_are_one_more_size() {
         precision: PhantomData,
     };
     assert_eq!(experiment.all_sizes(), [10, 20, 40, 80]);
-    let table = filled(&mut experiment);
+    let table = filled(&experiment);
     assert_eq!(table.rows.len(), 5 * 4);
     let sound = |x: &f64| (0.0..=1.0).contains(x);
     assert!(table.rows.iter().all(|r| sound(&r.values[0])));
@@ -262,8 +269,8 @@ fn breaking() -> SymmetryBreaking<f64> {
 /// A cell is the same whether it is measured first or last: what cells share is no state.
 #[test]
 fn cells_do_not_depend_on_their_order() {
-    let mut experiment = breaking();
-    let table = filled(&mut experiment);
+    let experiment = breaking();
+    let table = filled(&experiment);
     let last = experiment.design().cells.last().unwrap().clone();
     let alone = breaking().measure(&last).unwrap();
     assert_eq!(alone, table.rows.last().unwrap().values);
@@ -282,8 +289,8 @@ fn spectra_are_estimated_around_the_exact_ones() {
         runs: 2,
         seed: 2,
     };
-    let mut experiment = Spectra::new(sizes, Profile::exp()).unwrap();
-    let table = filled(&mut experiment);
+    let experiment = Spectra::new(sizes, Profile::exp()).unwrap();
+    let table = filled(&experiment);
     for claim in &experiment.claims()[..3] {
         let verdict = claim.judge(&table);
         assert_eq!(verdict.outcome, Outcome::Holds, "{verdict:?}");

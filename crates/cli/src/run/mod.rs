@@ -36,7 +36,7 @@ use crate::output;
 
 pub use files::{fingerprint, fingerprint_bytes, write_atomically};
 pub use record::{Record, Status};
-pub use shown::{Shown, finish, show};
+pub use shown::{Shown, finish, read, show};
 
 /// Where runs without `--out` go.
 const RUNS: &str = "runs";
@@ -151,6 +151,31 @@ fn open_default(runs: &Path, request: &Request, common: &Common) -> Result<Opene
             Err(e) => return Err(unwritable(&path, &e)),
         }
     }
+}
+
+/// A finished run of this request: at `out`, else the newest one where runs without `--out` go.
+pub fn find(request: &Request, out: Option<&Path>) -> Option<PathBuf> {
+    let stem = format!(
+        "{}-{}",
+        request.verb,
+        files::plain_name(&request.architecture)
+    );
+    let runs = Path::new(RUNS);
+    let mut numbers = files::numbered(runs, &stem);
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    let places = match out {
+        Some(out) => vec![out.to_path_buf()],
+        None => numbers
+            .iter()
+            .map(|n| runs.join(format!("{stem}-{n}")))
+            .collect(),
+    };
+    places.into_iter().find(|path| {
+        let record = Record::read(path).ok().flatten();
+        record.is_some_and(|r| {
+            r.status == Status::Finished && r.configuration == request.configuration
+        })
+    })
 }
 
 fn open_at(path: &Path, request: &Request, common: &Common) -> Result<Opened, CliError> {

@@ -38,15 +38,19 @@ pub fn finish<R: Shown>(
 
 /// Prints the result of an earlier run.
 pub fn show<R: Shown>(path: &Path, record: &Record, common: &Common) -> Result<(), CliError> {
+    print(path, record, &read::<R>(path, record)?, common)
+}
+
+/// The result of an earlier run.
+pub fn read<R: Shown>(path: &Path, record: &Record) -> Result<R, CliError> {
     let result = toml::Value::Table(record.result.clone());
-    let result: R = result.try_into().map_err(|e: toml::de::Error| {
+    result.try_into().map_err(|e: toml::de::Error| {
         CliError::Usage(format!(
             "{}: the [result] of run.toml cannot be read ({}); --force runs it again",
             path.display(),
             e.message()
         ))
-    })?;
-    print(path, record, &result, common)
+    })
 }
 
 fn print<R: Shown>(

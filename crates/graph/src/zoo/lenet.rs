@@ -37,6 +37,11 @@ pub(super) fn avg(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
     dense(b, s, x)
 }
 
+pub(super) fn bare(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
+    let x = trunk(b, s, |_, x, _, _| Ok(x))?;
+    dense(b, s, x)
+}
+
 pub(super) fn gap(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
     let x = trunk(b, s, Builder::avg_pool)?;
     let x = b.global_avg_pool(x, "gap")?;

@@ -106,7 +106,7 @@ const fn entry(
 const MLP: &str = "mlp-LxN";
 
 /// Every name of the zoo.
-static ZOO: [ZooEntry; 21] = {
+static ZOO: [ZooEntry; 22] = {
     use Reads::{Anything, Images, Positions};
     use Sizes::{DepthWidth, DepthWidthKernel, Fixed};
     [
@@ -144,6 +144,13 @@ static ZOO: [ZooEntry; 21] = {
             Images,
             Fixed,
             lenet::gap,
+        ),
+        entry(
+            "lenet-nopool",
+            "LeNet-5 without its pools",
+            Images,
+            Fixed,
+            lenet::bare,
         ),
         entry(
             "vgg11",

@@ -122,7 +122,7 @@ impl<T: Precision> Experiment for Dide<T> {
         claims
     }
 
-    fn measure(&mut self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
+    fn measure(&self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
         let (system, width) = learner(cell.level("learner"));
         let m: usize = cell.level("m").parse().unwrap_or(0);
         let problem = &self.problem;

@@ -223,7 +223,7 @@ impl<T: Precision> Experiment for Rotations<T> {
         trainings.flat_map(|t| self.claims_of(*t)).collect()
     }
 
-    fn measure(&mut self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
+    fn measure(&self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
         let training: Training = cell.level("training").parse()?;
         let system: System = cell.level("system").parse()?;
         let problem = &self.problem;

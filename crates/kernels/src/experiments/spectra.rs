@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted, exponent,
+    Cell, Claim, Design, Experiment, Memo, Scale, Select, Test, Wanted, exponent,
 };
 use polariscope_stats::superscript;
 
@@ -42,17 +42,12 @@ pub struct Spectra {
     sizes: SpectraSizes,
     profile: Profile,
     spectra: HashMap<(&'static str, usize), Spectrum>,
-    last: Option<Estimated>,
+    /// By system, p and run.
+    estimated: Memo<(&'static str, usize, u64), Estimated>,
 }
 
-/// The classes of one draw, which are estimated together.
-struct Estimated {
-    system: System,
-    p: usize,
-    run: u64,
-    /// λ and its error, level by level.
-    levels: Vec<(f64, f64)>,
-}
+/// λ and its error of every class of a draw, which are estimated together.
+type Estimated = Vec<(f64, f64)>;
 
 impl Spectra {
     /// Computes the exact levels of `profile`.
@@ -69,7 +64,7 @@ impl Spectra {
             sizes,
             profile,
             spectra,
-            last: None,
+            estimated: Memo::default(),
         })
     }
 
@@ -198,7 +193,7 @@ impl Experiment for Spectra {
         claims
     }
 
-    fn measure(&mut self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
+    fn measure(&self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
         let system = system(cell.level("system"));
         let p: usize = cell.level("p").parse().unwrap_or(0);
         let (Some(place), Some(spectrum)) = (
@@ -208,18 +203,9 @@ impl Experiment for Spectra {
             return Ok(vec![f64::NAN; 4]);
         };
         let level = spectrum.levels[place].clone();
-        let same = |e: &&Estimated| e.system == system && e.p == p && e.run == cell.run;
-        let estimated = match self.last.as_ref().filter(same) {
-            Some(kept) => kept.levels.clone(),
-            None => self.estimate(spectrum, cell.run)?,
-        };
-        let (value, error) = estimated[place];
-        self.last = Some(Estimated {
-            system,
-            p,
-            run: cell.run,
-            levels: estimated,
-        });
+        let draw = (system.name(), p, cell.run);
+        let make = || self.estimate(spectrum, cell.run);
+        let (value, error) = self.estimated.get(draw, make)?[place];
         Ok(vec![
             value,
             level.eigenvalue,

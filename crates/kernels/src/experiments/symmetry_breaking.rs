@@ -5,10 +5,9 @@
 //! falls, its distance to E GAP_n on the data as they are grows, and its distance to VEC_∞, which is the same for every
 //! t, shrinks. Distances are root mean squares over test samples and outputs.
 
-use std::collections::HashMap;
 use std::marker::PhantomData;
 
-use polariscope_experiment::{Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted};
+use polariscope_experiment::{Cell, Claim, Design, Experiment, Memo, Scale, Select, Test, Wanted};
 use polariscope_random::Stream;
 
 use super::infinite::regression;
@@ -38,20 +37,20 @@ pub struct SymmetryBreaking<T> {
 }
 
 /// Predictions that several cells are compared with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Kept<T> {
     /// E GAP_n by run and width.
-    gap: HashMap<(u64, usize), Vec<f64>>,
+    gap: Memo<(u64, usize), Vec<f64>>,
     /// VEC_∞ by run.
-    infinite: HashMap<u64, Vec<f64>>,
+    infinite: Memo<u64, Vec<f64>>,
     precision: PhantomData<T>,
 }
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
         Kept {
-            gap: HashMap::new(),
-            infinite: HashMap::new(),
+            gap: Memo::default(),
+            infinite: Memo::default(),
             precision: PhantomData,
         }
     }
@@ -163,23 +162,21 @@ impl<T: Precision> Experiment for SymmetryBreaking<T> {
         pairs.map(|(m, w)| claim(m, w)).collect()
     }
 
-    fn measure(&mut self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
+    fn measure(&self, cell: &Cell) -> Result<Vec<f64>, ExperimentError> {
         let run = cell.run;
         let n: usize = cell.level("n").parse().unwrap_or(1);
         let t: f64 = cell.level("t").parse().unwrap_or(0.0);
         let train = self.problem.train(run, self.problem.train_count())?;
         let test = self.problem.test(run)?;
-        if !self.kept.infinite.contains_key(&run) {
+        let infinite = self.kept.infinite.get(run, || {
             let (shape, classes) = (self.problem.shape(), self.problem.classes());
             // One width for all cells: the limit is the same for any, but for rounding.
             let graph = System::Vec.graph(shape, classes, (self.depth, 1))?;
-            let found = regression::<T>(&graph, &train, &test.x)?;
-            self.kept.infinite.insert(run, found);
-        }
-        if !self.kept.gap.contains_key(&(run, n)) {
-            let found = self.average((System::Gap, n), run, &train, &test)?;
-            self.kept.gap.insert((run, n), found);
-        }
+            regression::<T>(&graph, &train, &test.x)
+        })?;
+        let gap = self.kept.gap.get((run, n), || {
+            self.average((System::Gap, n), run, &train, &test)
+        })?;
         let tau = self.element(run, t)?;
         let found = self.average(
             (System::Vec, n),
@@ -187,12 +184,11 @@ impl<T: Precision> Experiment for SymmetryBreaking<T> {
             &train.moved(&tau)?,
             &test.moved(&tau)?,
         )?;
-        let distance =
-            |to: Option<&Vec<f64>>| to.map_or(f64::NAN, |to| mean_square(&found, to).sqrt());
+        let distance = |to: &[f64]| mean_square(&found, to).sqrt();
         Ok(vec![
             accuracy(&found, self.problem.classes(), &test.labels),
-            distance(self.kept.gap.get(&(run, n))),
-            distance(self.kept.infinite.get(&run)),
+            distance(&gap),
+            distance(&infinite),
         ])
     }
 

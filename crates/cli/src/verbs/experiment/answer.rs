@@ -1,11 +1,10 @@
 //! The `[result]` of `run.toml`: verdicts, and the means in a few rows.
 
-use polariscope_experiment::{Outcome, Table, Verdict};
+use polariscope_experiment::{Grid, Outcome, Table, Verdict, View};
 use polariscope_report::{Align, Table as Rows, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use super::view::{Grid, View};
 use crate::output::{self, counted};
 use crate::run::Shown;
 use crate::verbs::geometry::terminal::fill;

@@ -2,15 +2,15 @@
 
 use std::marker::PhantomData;
 
-use polariscope_experiment::{Mean, Table};
+use polariscope_experiment::{Grid, Mean, Pivot, Table, View, levels, shown};
 use polariscope_kernels::experiments::{Dide, Flips, Precision};
 use polariscope_report::{Axis, Plot, Section};
 use polariscope_stats::{Estimate, power_law};
 
 use super::ExperimentArgs;
+use super::answer::Answer;
 use super::options::Sizes;
 use super::runner::conduct;
-use super::view::{Grid, Pivot, View, levels, shown};
 use crate::args::Common;
 use crate::error::CliError;
 
@@ -18,7 +18,7 @@ use crate::error::CliError;
 const SMALLEST: usize = 64;
 
 /// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     let sizes = Sizes::new(args);
     let train = doubling(sizes.train);
     if train.len() < 3 {
@@ -48,7 +48,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), C
         data: args.data.clone().unwrap_or_default(),
         width: sizes.width(),
     };
-    conduct(experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, common)
 }
 
 /// 64, 128, … and the largest.

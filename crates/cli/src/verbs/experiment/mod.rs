@@ -2,6 +2,7 @@
 //!
 //! The runner knows nothing of what is measured: it takes an experiment and a view of its table.
 
+mod all;
 mod answer;
 mod dide;
 mod options;
@@ -10,10 +11,16 @@ mod rotations;
 mod runner;
 mod spectra;
 mod symmetry_breaking;
-mod view;
+mod trials;
+
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use polariscope_graph::nearest;
 use polariscope_kernels::experiments::{ExperimentError, System, Training};
+use polariscope_trials::{Entry, TRIALS};
+
+use answer::Answer;
 
 use crate::args::{Common, Dtype, count};
 use crate::error::CliError;
@@ -21,17 +28,18 @@ use crate::error::CliError;
 /// What `experiment` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-rotations          accuracy of FCN, LCN, VEC, LAP and GAP under six groups of transformations
-symmetry-breaking  VEC_n between GAP_n and VEC_∞, along a geodesic and with its width
-dide               learning curves, and whether they bend
-spectra            eigenvalue decay on products of spheres; needs no data
+experiment list            every experiment with what it shows and what it takes
+experiment all --data …    one after the other
 
 A killed run goes on where it stopped when the same command is given again.")]
 pub struct ExperimentArgs {
-    /// rotations, symmetry-breaking, dide or spectra
-    #[arg(value_name = "NAME", hide_possible_values = true)]
+    /// An experiment, list or all
+    #[arg(value_name = "NAME")]
     pub name: Name,
-    /// Images with classes, such as 'cifar10:DIR?pool=4&standardise'
+    /// A name of the zoo, for the experiments on geometry [default: the experiment's own]
+    #[arg(value_name = "ARCH")]
+    pub architecture: Option<String>,
+    /// CIFAR-10 as cifar10:DIR; images with classes for rotations, symmetry-breaking and dide
     #[arg(long, value_name = "SPEC", help_heading = "Experiment")]
     pub data: Option<String>,
     /// small (minutes) or paper (the sizes of the source)
@@ -86,7 +94,7 @@ pub struct ExperimentArgs {
 }
 
 /// Which experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// Performance against symmetry.
     Rotations,
@@ -96,6 +104,12 @@ pub enum Name {
     Dide,
     /// Eigenvalue decay.
     Spectra,
+    /// One that trains networks to test what their geometry predicted.
+    Trial(&'static Entry),
+    /// Names them.
+    List,
+    /// Every one.
+    All,
 }
 
 impl Name {
@@ -106,7 +120,38 @@ impl Name {
             Name::SymmetryBreaking => "symmetry-breaking",
             Name::Dide => "dide",
             Name::Spectra => "spectra",
+            Name::Trial(entry) => entry.name,
+            Name::List => "list",
+            Name::All => "all",
         }
+    }
+
+    /// Every name.
+    fn every() -> impl Iterator<Item = Name> {
+        let trials = TRIALS.iter().map(Name::Trial);
+        trials.chain(KERNELS).chain([Name::List, Name::All])
+    }
+}
+
+/// The experiments on kernels.
+const KERNELS: [Name; 4] = [
+    Name::Rotations,
+    Name::SymmetryBreaking,
+    Name::Dide,
+    Name::Spectra,
+];
+
+impl FromStr for Name {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Name::every().map(Name::text);
+        Name::every()
+            .find(|n| n.text() == text)
+            .ok_or_else(|| match nearest(text, names()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
+            })
     }
 }
 
@@ -121,7 +166,16 @@ pub enum Scale {
 
 /// Runs an experiment, goes on with it, or shows what came of it.
 pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
-    options::refuse(args)?;
+    options::refuse(args, common)?;
+    match args.name {
+        Name::List => trials::list(common),
+        Name::All => all::run(args, common),
+        _ => one(args, common).map(|_| ()),
+    }
+}
+
+/// Runs one experiment.
+fn one(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     match (args.name, common.dtype) {
         (Name::Rotations, Dtype::F32) => rotations::run::<f32>(args, common),
         (Name::Rotations, Dtype::F64) => rotations::run::<f64>(args, common),
@@ -130,6 +184,8 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         (Name::Dide, Dtype::F32) => dide::run::<f32>(args, common),
         (Name::Dide, Dtype::F64) => dide::run::<f64>(args, common),
         (Name::Spectra, _) => spectra::run(args, common),
+        (Name::Trial(entry), _) => trials::run(entry, args, common),
+        (Name::List | Name::All, _) => Err(CliError::Usage("this is no experiment".into())),
     }
 }
 

@@ -4,20 +4,32 @@ use polariscope_data::{Dataset, Labels, Split};
 use polariscope_kernels::experiments::{Problem, Training};
 
 use super::{ExperimentArgs, Name, Scale};
-use crate::args::Common;
+use crate::args::{Common, Dtype};
 use crate::error::CliError;
 use crate::estimate::afford;
 use crate::run::fingerprint;
 
 /// Refuses what an experiment does not take.
-pub fn refuse(args: &ExperimentArgs) -> Result<(), CliError> {
+pub fn refuse(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
     let spectra = args.name == Name::Spectra;
+    let trial = matches!(args.name, Name::Trial(_));
+    let list = args.name == Name::List;
+    // What the experiments on kernels take.
+    let kernel = !(trial || list || args.name == Name::All);
+    if trial && common.dtype == Dtype::F64 {
+        return Err(CliError::Usage(
+            "--dtype: the experiments on geometry train in f32; leave it out".into(),
+        ));
+    }
     let given = [
-        ("--data", args.data.is_some(), !spectra),
-        ("--test", args.test.is_some(), !spectra),
-        ("--depth", args.depth.is_some(), !spectra),
-        ("--width", !args.width.is_empty(), !spectra),
-        ("--steps", args.steps.is_some(), !spectra),
+        ("ARCH", args.architecture.is_some(), trial),
+        ("--data", args.data.is_some(), !spectra && !list),
+        ("--runs", args.runs.is_some(), !list),
+        ("--train", args.train.is_some(), kernel),
+        ("--test", args.test.is_some(), kernel && !spectra),
+        ("--depth", args.depth.is_some(), kernel && !spectra),
+        ("--width", !args.width.is_empty(), kernel && !spectra),
+        ("--steps", args.steps.is_some(), kernel && !spectra),
         (
             "--training",
             !args.training.is_empty(),
@@ -41,8 +53,7 @@ pub fn refuse(args: &ExperimentArgs) -> Result<(), CliError> {
             "{option} is not an option of {name}; leave it out"
         )));
     }
-    let list = args.name == Name::SymmetryBreaking;
-    if args.width.len() > 1 && !list {
+    if args.width.len() > 1 && args.name != Name::SymmetryBreaking {
         return Err(CliError::Usage(format!(
             "--width: {name} takes one width; only symmetry-breaking takes a list"
         )));
@@ -79,13 +90,15 @@ impl Sizes {
                 (Name::Rotations, Scale::Small) => (3, 400, 400, 2, &[32], 400, 1),
                 (Name::SymmetryBreaking, Scale::Small) => (3, 256, 500, 2, &[8, 16, 32], 300, 3),
                 (Name::Dide, Scale::Small) => (3, 1024, 1000, 2, &[32], 600, 1),
-                (Name::Spectra, Scale::Small) => (4, 400, 1, 1, &[1], 1, 1),
+                (Name::Spectra | Name::Trial(_) | Name::List | Name::All, Scale::Small) => {
+                    (4, 400, 1, 1, &[1], 1, 1)
+                }
                 (Name::Rotations, Scale::Paper) => (3, 50_000, 10_000, 5, &[512], 20_000, 1),
                 (Name::SymmetryBreaking, Scale::Paper) => {
                     (3, 50_000, 10_000, 5, &[64, 128, 256, 512, 1024], 20_000, 10)
                 }
                 (Name::Dide, Scale::Paper) => (3, 50_000, 10_000, 5, &[512], 20_000, 1),
-                (Name::Spectra, Scale::Paper) => (4, 15_000, 1, 1, &[1], 1, 1),
+                (_, Scale::Paper) => (4, 15_000, 1, 1, &[1], 1, 1),
             };
         let mut widths = match args.width.is_empty() {
             true => widths.to_vec(),

@@ -1,10 +1,9 @@
 //! `report.html`: the verdict, the figures, every claim with its statistic.
 
-use polariscope_experiment::Table;
+use polariscope_experiment::{Table, View};
 use polariscope_report::{Page, Section, grouped};
 
 use super::answer::Answer;
-use super::view::View;
 use crate::run::Request;
 use crate::verbs::geometry::command;
 
@@ -27,8 +26,8 @@ pub fn page(view: &dyn View, table: &Table, answer: &Answer, request: &Request) 
     page.push(
         Section::new("Claims and verdicts")
             .prose(
-                "The claims and the statistics that decide them were written down before any number was known. A difference \
-                 or a slope is taken in every run, where the conditions share samples and weights; ± is the standard error \
+                "The claims and the statistics that decide them stand in the program, fixed before the run. A difference or a \
+                 slope is taken in every run, where the conditions share samples and weights; ± is the standard error \
                  of its mean over runs.",
             )
             .table(answer.claims()),

@@ -2,20 +2,20 @@
 
 use std::marker::PhantomData;
 
-use polariscope_experiment::Table;
+use polariscope_experiment::{Grid, Pivot, Table, View, levels, shown};
 use polariscope_kernels::experiments::{Precision, Rotations, System};
 use polariscope_kernels::symmetry::Group;
 use polariscope_report::{Axis, BarChart, Bars, Section};
 
 use super::ExperimentArgs;
+use super::answer::Answer;
 use super::options::Sizes;
 use super::runner::conduct;
-use super::view::{Grid, Pivot, View, levels, shown};
 use crate::args::Common;
 use crate::error::CliError;
 
 /// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     let sizes = Sizes::new(args);
     let (problem, mut configuration) = sizes.problem(args, common)?;
     let systems: Vec<System> = System::ALL
@@ -46,7 +46,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), C
         runs: sizes.runs,
         precision: PhantomData,
     };
-    conduct(experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, common)
 }
 
 /// How it is shown.

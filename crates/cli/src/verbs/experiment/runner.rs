@@ -1,12 +1,12 @@
 //! Runs any experiment: cells in order, a checkpoint after each, then verdicts and the page from the table alone.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use polariscope_experiment::{Cell, Design, Experiment, Table, Verdict};
+use polariscope_experiment::{Cell, Design, Experiment, Table, Verdict, View};
 
 use super::answer::Answer;
 use super::page;
-use super::view::View;
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
@@ -15,41 +15,47 @@ use crate::progress::{Progress, duration};
 use crate::run::{self, Opened, Request, RunDirectory};
 
 /// The table, as checkpoint and as result.
-const TABLE: &str = "table.csv";
+pub const TABLE: &str = "table.csv";
 /// The rate of the first moment says little about the rest.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Measures what is missing, judges, shows. `bytes` is the memory that a cell needs, about.
 pub fn conduct<E>(
-    mut experiment: E,
+    experiment: &E,
     view: &dyn View,
-    mut configuration: toml::Table,
+    configuration: toml::Table,
     bytes: f64,
     common: &Common,
-) -> Result<(), CliError>
+) -> Result<Answer, CliError>
 where
-    E: Experiment,
+    E: Experiment + Sync + ?Sized,
     CliError: From<E::Error>,
 {
-    configuration.insert("experiment".into(), view.name().into());
-    let request = Request::new("experiment", view.name(), configuration, common);
+    let request = request(view, configuration, common);
     let design = experiment.design();
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
-        Opened::Finished(path, record) => return run::show::<Answer>(&path, &record, common),
+        Opened::Finished(path, record) => {
+            run::show::<Answer>(&path, &record, common)?;
+            return run::read(&path, &record);
+        }
     };
     let mut table = Table::new(&design);
     restore(&mut table, &directory)?;
-    let mut clock = Clock::new(&design, &table, |cell| experiment.cost(cell), common);
+    if !design.missing(&table).is_empty() {
+        experiment.prepare()?;
+    }
+    let clock = Clock::new(&design, &table, |cell| experiment.cost(cell), common);
+    let clock = RefCell::new(clock);
     design.fill(
         &mut table,
-        |cell| {
-            clock.begin(cell);
-            let values = experiment.measure(cell)?;
-            clock.end(bytes, common);
-            Ok::<_, CliError>(values)
+        experiment.together(),
+        |cell| Ok::<_, CliError>(experiment.measure(cell)?),
+        |cells| clock.borrow().begin(cells),
+        |table| {
+            clock.borrow_mut().end(table, bytes, common);
+            directory.checkpoint(TABLE, table.to_csv().as_bytes())
         },
-        |table| directory.checkpoint(TABLE, table.to_csv().as_bytes()),
     )?;
     drop(clock);
     let verdicts: Vec<Verdict> = experiment
@@ -60,7 +66,14 @@ where
     let answer = Answer::new(view, &table, &verdicts);
     directory.write(TABLE, table.to_csv().as_bytes())?;
     directory.write_page(&page::page(view, &table, &answer, &request))?;
-    run::finish(directory, &answer, common)
+    run::finish(directory, &answer, common)?;
+    Ok(answer)
+}
+
+/// What an experiment is about to compute.
+pub fn request(view: &dyn View, mut configuration: toml::Table, common: &Common) -> Request {
+    configuration.insert("experiment".into(), view.name().into());
+    Request::new("experiment", view.name(), configuration, common)
 }
 
 fn restore(table: &mut Table, directory: &RunDirectory) -> Result<(), CliError> {
@@ -113,7 +126,8 @@ impl Clock {
         (done.iter().sum(), left.iter().sum())
     }
 
-    fn begin(&self, cell: &Cell) {
+    fn begin(&self, cells: &[&Cell]) {
+        let [cell, ..] = cells else { return };
         self.progress.draw(|| {
             let (done, left) = self.work();
             let seconds = self.started.elapsed().as_secs_f64() * left / done;
@@ -131,8 +145,8 @@ impl Clock {
         });
     }
 
-    fn end(&mut self, bytes: f64, common: &Common) {
-        self.done += 1;
+    fn end(&mut self, table: &Table, bytes: f64, common: &Common) {
+        self.done = table.rows.len() - self.resumed;
         let elapsed = self.started.elapsed();
         if !self.announced && elapsed >= SETTLED {
             self.announced = true;

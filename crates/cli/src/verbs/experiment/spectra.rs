@@ -1,14 +1,14 @@
 //! `experiment spectra`.
 
-use polariscope_experiment::{Select, Table};
+use polariscope_experiment::{Grid, Select, Table, View, levels, shown};
 use polariscope_kernels::experiments::{Spectra, SpectraSizes};
 use polariscope_kernels::spheres::{Kind, Profile};
 use polariscope_meanfield::dual::{Pair, dual};
 use polariscope_report::{Axis, Mark, Plot, Section, Series, pretty};
 
+use super::answer::Answer;
 use super::options::Sizes;
 use super::runner::conduct;
-use super::view::{Grid, View, levels, shown};
 use super::{ExperimentArgs, Scale};
 use crate::args::Common;
 use crate::error::CliError;
@@ -18,7 +18,7 @@ const D0: usize = 3;
 const S: usize = 3;
 
 /// Runs it.
-pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+pub fn run(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     let sizes = Sizes::new(args);
     let patches: &[usize] = match args.scale {
         Scale::Small => &[4, 8, 16],
@@ -64,7 +64,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         },
     );
     let experiment = Spectra::new(sizes, profile)?;
-    conduct(experiment, &view, configuration, 0.0, common)
+    conduct(&experiment, &view, configuration, 0.0, common)
 }
 
 /// How it is shown.

@@ -1,13 +1,13 @@
 //! `experiment symmetry-breaking`.
 
-use polariscope_experiment::Table;
+use polariscope_experiment::{Grid, Pivot, Table, View, levels, shown};
 use polariscope_kernels::experiments::{Kept, Precision, SymmetryBreaking};
 use polariscope_report::{Axis, Plot, Section};
 
 use super::ExperimentArgs;
+use super::answer::Answer;
 use super::options::Sizes;
 use super::runner::conduct;
-use super::view::{Grid, Pivot, View, levels, shown};
 use crate::args::Common;
 use crate::error::CliError;
 
@@ -15,7 +15,7 @@ use crate::error::CliError;
 const TIMES: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
 
 /// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     let sizes = Sizes::new(args);
     if sizes.widths.len() < 2 {
         return Err(CliError::Usage(
@@ -38,7 +38,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<(), C
         runs: sizes.runs,
         kept: Kept::default(),
     };
-    conduct(experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, common)
 }
 
 /// How it is shown.

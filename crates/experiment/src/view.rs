@@ -1,8 +1,9 @@
 //! How the table of an experiment is shown.
 
-use polariscope_experiment::{Mean, Select, Table};
-use polariscope_report::{Mark, Section, Series};
+use polariscope_report::{Axis, Mark, Plot, Section, Series};
 use serde::{Deserialize, Serialize};
+
+use crate::{Mean, Select, Table};
 
 /// Words and figures of an experiment, made from its table alone.
 pub trait View {
@@ -15,14 +16,29 @@ pub trait View {
     /// What is asked, in a sentence.
     fn asked(&self) -> String;
 
+    /// Its lines, where it has some: what words, summary and figures are made of by default.
+    fn curves(&self) -> Vec<Curves<'_>> {
+        Vec::new()
+    }
+
     /// What the numbers say, in a sentence or two.
-    fn words(&self, table: &Table) -> String;
+    fn words(&self, table: &Table) -> String {
+        let all = self.curves();
+        let words: Vec<String> = all.iter().map(|c| c.words(table)).collect();
+        words.join(" ")
+    }
 
     /// The means, as rows and columns.
-    fn summary(&self, table: &Table) -> Grid;
+    fn summary(&self, table: &Table) -> Grid {
+        let first = self.curves().into_iter().next();
+        first.map_or_else(Grid::default, |c| c.pivot.grid(table))
+    }
 
     /// Figures with their captions.
-    fn figures(&self, table: &Table) -> Vec<Section>;
+    fn figures(&self, table: &Table) -> Vec<Section> {
+        let all = self.curves();
+        all.iter().map(|c| c.section(table)).collect()
+    }
 }
 
 /// A table of text.
@@ -34,8 +50,11 @@ pub struct Grid {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Levels of a factor, in the order of the table.
+/// Levels of a factor, in the order of the table; an empty one for no factor.
 pub fn levels(table: &Table, factor: &str) -> Vec<String> {
+    if factor.is_empty() {
+        return vec![String::new()];
+    }
     let Some(place) = table.factors().iter().position(|f| f == factor) else {
         return Vec::new();
     };
@@ -55,7 +74,8 @@ pub fn shown(mean: Option<Mean>, unit: f64) -> String {
     };
     let value = mean.value / unit;
     match mean.standard_error {
-        Some(s) if s > 0.0 => {
+        // Less than that is rounding.
+        Some(s) if s > 1e-9 * mean.value.abs() => {
             let estimate = polariscope_stats::Estimate {
                 value,
                 standard_error: s / unit,
@@ -71,7 +91,7 @@ pub fn shown(mean: Option<Mean>, unit: f64) -> String {
 pub struct Pivot<'a> {
     /// The factor down the side.
     pub rows: &'a str,
-    /// The factor along the top.
+    /// The factor along the top; empty where there is none.
     pub columns: &'a str,
     /// Levels of the others.
     pub fixed: Vec<(&'a str, String)>,
@@ -84,7 +104,10 @@ pub struct Pivot<'a> {
 impl Pivot<'_> {
     /// The levels of a row and a column, and those that are fixed.
     pub fn select(&self, row: &str, column: &str) -> Select {
-        let mut levels = vec![(self.rows, row), (self.columns, column)];
+        let mut levels = vec![(self.rows, row)];
+        if !self.columns.is_empty() {
+            levels.push((self.columns, column));
+        }
         levels.extend(self.fixed.iter().map(|(f, l)| (*f, l.as_str())));
         Select::of(&levels)
     }
@@ -92,6 +115,14 @@ impl Pivot<'_> {
     /// The mean in a row and a column.
     pub fn mean(&self, table: &Table, row: &str, column: &str) -> Option<Mean> {
         table.mean(&self.select(row, column), self.measure)
+    }
+
+    /// A column by its level, or by the measure where there is no factor.
+    fn named(&self, column: &str) -> String {
+        match self.columns {
+            "" => self.measure.to_string(),
+            _ => column.to_string(),
+        }
     }
 
     /// All means as text.
@@ -106,7 +137,7 @@ impl Pivot<'_> {
             rows: levels(table, self.rows).into_iter().map(row).collect(),
             columns: [self.rows.to_string()]
                 .into_iter()
-                .chain(columns.clone())
+                .chain(columns.iter().map(|c| self.named(c)))
                 .collect(),
         }
     }
@@ -124,10 +155,66 @@ impl Pivot<'_> {
             let points: Vec<(f64, f64, f64)> = points.collect();
             Series {
                 mark: Mark::LinePoints,
-                ..Series::line(label(&column), points.iter().map(|p| (p.0, p.1)).collect())
+                ..Series::line(
+                    label(&self.named(&column)),
+                    points.iter().map(|p| (p.0, p.1)).collect(),
+                )
             }
             .with_band(points.iter().map(|p| (p.1 - p.2, p.1 + p.2)).collect())
         };
         levels(table, self.columns).into_iter().map(line).collect()
+    }
+}
+
+/// Lines of means over a factor of numbers: one experiment in one figure.
+pub struct Curves<'a> {
+    /// What is drawn: rows along x, one line a column.
+    pub pivot: Pivot<'a>,
+    /// Heading of the figure.
+    pub title: String,
+    /// The rows.
+    pub x: Axis,
+    /// The measure.
+    pub y: Axis,
+    /// What to see in it.
+    pub caption: String,
+}
+
+impl Curves<'_> {
+    /// The figure.
+    pub fn section(&self, table: &Table) -> Section {
+        let plot = Plot {
+            title: self.title.clone(),
+            x: self.x.clone(),
+            y: self.y.clone(),
+            series: self.pivot.series(table, str::to_string),
+        };
+        Section::new(self.title.clone()).figure(
+            self.title.to_lowercase(),
+            plot.draw(),
+            format!("{} Bands: a standard error over runs.", self.caption),
+        )
+    }
+
+    /// Every column at its first, middle and last row, in words.
+    pub fn words(&self, table: &Table) -> String {
+        let rows = levels(table, self.pivot.rows);
+        let sentence = |column: String| -> Option<String> {
+            let there = |row: &&String| self.pivot.mean(table, row, &column).is_some();
+            let rows: Vec<&String> = rows.iter().filter(there).collect();
+            let mut places = vec![0, rows.len() / 2, rows.len().checked_sub(1)?];
+            places.dedup();
+            let at = places.into_iter().filter_map(|i| rows.get(i)).map(|row| {
+                let mean = shown(self.pivot.mean(table, row, &column), self.pivot.unit);
+                format!("{mean} at {row}")
+            });
+            let name = self.pivot.named(&column);
+            Some(format!("{name}: {}.", at.collect::<Vec<_>>().join(", ")))
+        };
+        let all: Vec<String> = levels(table, self.pivot.columns)
+            .into_iter()
+            .filter_map(sentence)
+            .collect();
+        format!("{} by {}. {}", self.y.label, self.x.label, all.join(" "))
     }
 }

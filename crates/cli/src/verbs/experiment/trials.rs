@@ -1,0 +1,194 @@
+//! The experiments that train networks to test what their geometry predicted.
+
+use std::fs;
+use std::path::PathBuf;
+
+use polariscope_data::{Source, Spec};
+use polariscope_experiment::{Row, Table as Measured};
+use polariscope_report::{Align, Table};
+use polariscope_trials::{Entry, Lab, Scale as Size, TRIALS, Trial, TrialError, entry};
+
+use super::answer::Answer;
+use super::runner::{TABLE, conduct, request};
+use super::{ExperimentArgs, Scale};
+use crate::args::Common;
+use crate::error::CliError;
+use crate::output;
+use crate::run::find;
+
+/// Memory of a trained network with its samples, about.
+const BYTES: f64 = 1e9;
+
+/// Runs one.
+pub fn run(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
+    let mut lab = lab(entry, args, common)?;
+    if entry.name == "radius" {
+        lab.accuracies = accuracies(&lab, common)?;
+    }
+    let trial: Box<dyn Trial> = (entry.make)(&lab)?;
+    conduct(&*trial, &*trial, configuration(&lab), BYTES, common)
+}
+
+/// What a finished `nad-accuracy` with the same settings has measured.
+fn accuracies(lab: &Lab, common: &Common) -> Result<Vec<(usize, u64, f64)>, CliError> {
+    let Some(entry) = entry("nad-accuracy") else {
+        return Ok(Vec::new());
+    };
+    let trial: Box<dyn Trial> = (entry.make)(lab)?;
+    let beside = common.out.as_ref().and_then(|out| out.parent());
+    let place = beside.map(|parent| parent.join(entry.name));
+    let request = request(&*trial, configuration(lab), common);
+    let Some(path) = find(&request, place.as_deref()) else {
+        return Ok(Vec::new());
+    };
+    let mut table = Measured::new(&trial.design());
+    let text = fs::read_to_string(path.join(TABLE));
+    let read = text.is_ok_and(|text| table.read_csv(&text).is_ok());
+    output::note(
+        common,
+        &format!("accuracies of {} are taken over", path.display()),
+    );
+    let rows = table.rows.iter().filter(|_| read);
+    let row = |row: &Row| match &row.levels[..] {
+        [network, sigma, index] if *network == lab.architecture && sigma == "1" => {
+            Some((index.parse().ok()?, row.run, row.values[0]))
+        }
+        _ => None,
+    };
+    Ok(rows.filter_map(row).collect())
+}
+
+/// The settings.
+fn lab(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Lab, CliError> {
+    let cifar = match (&args.data, entry.images) {
+        (Some(spec), true) => Some(directory(spec)?),
+        (Some(_), false) => {
+            return Err(CliError::Usage(format!(
+                "--data: {} draws its own samples; leave it out",
+                entry.name
+            )));
+        }
+        (None, true) => return Err(TrialError::NoData { name: entry.name }.into()),
+        (None, false) => None,
+    };
+    let lab = Lab {
+        architecture: args
+            .architecture
+            .as_deref()
+            .unwrap_or(entry.architecture)
+            .into(),
+        scale: match args.scale {
+            Scale::Small => Size::Small,
+            Scale::Paper => Size::Paper,
+        },
+        runs: args.runs.map(|r| r as u64),
+        seed: common.seed,
+        cifar,
+        accuracies: Vec::new(),
+    };
+    // A name that does not exist is refused before anything is written.
+    lab.binary()?;
+    Ok(lab)
+}
+
+/// The directory of `cifar10:DIR`.
+pub fn directory(spec: &str) -> Result<PathBuf, CliError> {
+    match Spec::parse(spec)?.source {
+        Source::Cifar10(path) if !spec.contains('?') => Ok(path),
+        _ => Err(CliError::Usage(format!(
+            "--data '{spec}': this takes CIFAR-10 as it is, --data cifar10:DIR"
+        ))),
+    }
+}
+
+fn configuration(lab: &Lab) -> toml::Table {
+    let mut table = toml::Table::new();
+    let mut set = |key: &str, value: toml::Value| table.insert(key.into(), value);
+    set("architecture", lab.architecture.as_str().into());
+    set("scale", lab.pick("small", "paper").into());
+    if let Some(runs) = lab.runs {
+        set("runs", toml::Value::Integer(runs as i64));
+    }
+    if let Some(cifar) = &lab.cifar {
+        set("data", format!("cifar10:{}", cifar.display()).into());
+    }
+    table
+}
+
+/// Names every experiment.
+pub fn list(common: &Common) -> Result<(), CliError> {
+    common.refuse_out("experiment list")?;
+    if common.json {
+        return output::print_json(&TRIALS);
+    }
+    let mut table = Table::new([
+        ("experiment", Align::Left),
+        ("shows", Align::Left),
+        ("source", Align::Left),
+        ("ARCH", Align::Left),
+        ("minutes", Align::Right),
+    ]);
+    for entry in &TRIALS {
+        let data = if entry.images { " (needs --data)" } else { "" };
+        table.push([
+            entry.name.into(),
+            format!("{}{data}", entry.line).into(),
+            entry.source.into(),
+            entry.architecture.into(),
+            entry.minutes.into(),
+        ]);
+    }
+    for (name, line, source, minutes) in KERNELS {
+        table.push([
+            name.into(),
+            line.into(),
+            source.into(),
+            "".into(),
+            minutes.into(),
+        ]);
+    }
+    output::print(&table.to_text(output::WIDTH))
+}
+
+/// The experiments on kernels: name, line, source, minutes.
+const KERNELS: [(&str, &str, &str, f64); 4] = [
+    (
+        "rotations",
+        "accuracy of FCN, LCN, VEC, LAP and GAP under six groups (needs --data)",
+        "symmetry Fig 1",
+        3.0,
+    ),
+    (
+        "symmetry-breaking",
+        "VEC_n between GAP_n and VEC_∞ along a geodesic and with its width (needs --data)",
+        "symmetry Fig 2",
+        1.0,
+    ),
+    (
+        "dide",
+        "learning curves, and whether they bend (needs --data)",
+        "symmetry Fig 3",
+        2.0,
+    ),
+    (
+        "spectra",
+        "eigenvalue decay on products of spheres",
+        "symmetry Fig 5",
+        1.0,
+    ),
+];
+
+impl From<TrialError> for CliError {
+    fn from(e: TrialError) -> Self {
+        match e {
+            TrialError::Graph(e) => e.into(),
+            TrialError::Geometry(e) => (*e).into(),
+            TrialError::Data(e) => e.into(),
+            TrialError::Train(e) => e.into(),
+            TrialError::NoData { .. } | TrialError::Samples { .. } => {
+                CliError::Usage(e.to_string())
+            }
+            TrialError::Unprepared => CliError::Failed(e.to_string()),
+        }
+    }
+}

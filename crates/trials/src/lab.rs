@@ -1,0 +1,140 @@
+//! What every experiment is given: an architecture, a scale, seeds, images.
+
+use std::path::PathBuf;
+
+use polariscope_data::{Dataset, Split};
+use polariscope_graph::{Graph, Shape, ZooOptions, zoo};
+
+use crate::TrialError;
+use crate::lens::{Directions, Lens};
+
+/// Multiplications of a network that keeps all threads busy by itself: more than LeNet's 0.4 million.
+const LARGE: usize = 5_000_000;
+/// Side of the images.
+pub(crate) const SIDE: usize = 32;
+
+/// How large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Fewer samples, runs and directions: minutes on two cores.
+    Small,
+    /// As in the source.
+    Paper,
+}
+
+/// The settings of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lab {
+    /// A name of the zoo.
+    pub architecture: String,
+    /// How large.
+    pub scale: Scale,
+    /// Runs; `None` takes the experiment's own number.
+    pub runs: Option<u64>,
+    /// Seed of weights, samples and batches.
+    pub seed: u64,
+    /// Directory of CIFAR-10.
+    pub cifar: Option<PathBuf>,
+    /// Accuracies on D(u_i) that are known from `nad-accuracy`, by index and run.
+    pub accuracies: Vec<(usize, u64, f64)>,
+}
+
+impl Lab {
+    /// One of two values.
+    pub fn pick<T>(&self, small: T, paper: T) -> T {
+        match self.scale {
+            Scale::Small => small,
+            Scale::Paper => paper,
+        }
+    }
+
+    /// Runs as asked, or the experiment's own numbers.
+    pub fn runs(&self, small: u64, paper: u64) -> u64 {
+        self.runs.unwrap_or(self.pick(small, paper))
+    }
+
+    /// The accuracy of a network that was trained before.
+    pub(crate) fn known(&self, index: usize, run: u64) -> Option<f64> {
+        let found = self.accuracies.iter().find(|a| (a.0, a.1) == (index, run));
+        found.map(|a| a.2)
+    }
+
+    /// A network of the zoo on images of `channels` channels.
+    pub fn network(
+        &self,
+        name: &str,
+        channels: usize,
+        outputs: usize,
+    ) -> Result<Graph, TrialError> {
+        let options = ZooOptions {
+            input: Some(shape(channels)),
+            outputs: Some(outputs),
+            ..ZooOptions::default()
+        };
+        Ok(zoo(name, &options)?)
+    }
+
+    /// The architecture with one output on images of one channel: what synthetic problems are learnt with.
+    pub fn binary(&self) -> Result<Graph, TrialError> {
+        self.network(&self.architecture, 1, 1)
+    }
+
+    /// The NADs of the architecture: central differences with a radius of 100 (Algorithm 1).
+    pub(crate) fn nads(&self) -> Result<Directions, TrialError> {
+        let networks = self.pick(2000, 10_000);
+        Lens::Dipole { h: 100.0, networks }.directions(&self.architecture, self.seed)
+    }
+
+    /// The directions of G as the GIH paper has it.
+    pub(crate) fn directions(&self, name: &str) -> Result<Directions, TrialError> {
+        let networks = self.pick(2000, 10_000);
+        Lens::Gelu { networks }.directions(name, self.seed)
+    }
+
+    /// Cells side by side: one a thread, unless the network keeps all threads busy by itself.
+    pub fn together(&self) -> usize {
+        let large = self
+            .binary()
+            .is_ok_and(|graph| polariscope_network::multiplications(&graph) > LARGE);
+        if large {
+            1
+        } else {
+            rayon::current_num_threads()
+        }
+    }
+
+    /// CIFAR-10 or, with `name` cifar2, animals against the rest; `options` as in a data specification.
+    pub fn images(
+        &self,
+        (experiment, name): (&'static str, &str),
+        [train, test]: [usize; 2],
+        options: &str,
+    ) -> Result<[Split; 2], TrialError> {
+        let directory = self.cifar.as_ref();
+        let directory = directory.ok_or(TrialError::NoData { name: experiment })?;
+        let spec = format!("{name}:{}?balanced{options}", directory.display());
+        let data = Dataset::load(&format!("{spec}&train={train}&test={test}"))?;
+        for (part, wanted, there) in [
+            ("training", train, data.train.len()),
+            ("test", test, data.test.len()),
+        ] {
+            if there < wanted {
+                return Err(TrialError::Samples {
+                    part,
+                    wanted,
+                    there,
+                });
+            }
+        }
+        Ok([data.train, data.test])
+    }
+}
+
+/// Images of `channels` channels.
+pub(crate) fn shape(channels: usize) -> Shape {
+    Shape::Image {
+        channels,
+        height: SIDE,
+        width: SIDE,
+    }
+}

@@ -1,0 +1,141 @@
+//! One trained network.
+
+use polariscope_data::{Labels, Split};
+use polariscope_graph::Graph;
+use polariscope_network::Weights;
+use polariscope_random::Stream;
+use polariscope_train::{
+    BatchSize, Config, Evaluator, Labels as Targets, Length, Loss, Observer, Optimiser, Quiet, Row,
+    Samples, Schedule, State, TrainError, Trainer,
+};
+
+use crate::{Lab, TrialError};
+
+/// Plain SGD on D(v): a rate of 0.5 falling to 0, batches of 128, gradients clipped to a norm of 0.5 (the clip stands in
+/// the authors' public code, not in the paper; without it LeNet learns far less).
+pub(crate) fn plain(epochs: u64) -> Config {
+    Config {
+        clip: Some(0.5),
+        ..sgd(0.5, 0.0, 0.0, epochs)
+    }
+}
+
+/// SGD in batches of 128 with a rate that falls to 0.
+pub(crate) fn sgd(learning_rate: f64, momentum: f64, weight_decay: f64, epochs: u64) -> Config {
+    Config {
+        loss: Loss::CrossEntropy,
+        optimiser: Optimiser::Sgd {
+            momentum,
+            weight_decay,
+        },
+        learning_rate,
+        schedule: Schedule::LinearDecay,
+        batch_size: BatchSize::Of(128),
+        length: Length::Epochs(epochs),
+        row_every: u64::MAX,
+        ..Config::default()
+    }
+}
+
+/// SGD on CIFAR-10: batches of 128, or of 32 at the small scale, where there would be few updates else.
+pub(crate) fn cifar(lab: &Lab, (learning_rate, weight_decay): (f64, f64), epochs: u64) -> Config {
+    Config {
+        batch_size: BatchSize::Of(lab.pick(32, 128)),
+        ..sgd(learning_rate, 0.9, weight_decay, epochs)
+    }
+}
+
+/// A network that has learnt.
+pub(crate) struct Learnt {
+    graph: Graph,
+    /// Its weights.
+    pub weights: Weights<f32>,
+    /// Epoch by epoch where asked for, else the last row alone.
+    pub history: Vec<Row>,
+}
+
+impl Learnt {
+    /// Accuracy on the training set during the last epoch.
+    pub fn train_accuracy(&self) -> f64 {
+        let row = self.history.last();
+        row.and_then(|r| r.train_accuracy).unwrap_or(f64::NAN)
+    }
+
+    /// The class of every sample.
+    pub fn classes(&self, split: &Split) -> Result<Vec<u32>, TrialError> {
+        let outputs = self.graph.output().len();
+        let evaluator = Evaluator::new(&self.graph, Loss::CrossEntropy);
+        let f = evaluator.outputs(&self.weights, &split.x)?;
+        let class = |f: &[f32]| match f {
+            [f] => u32::from(*f > 0.0),
+            _ => {
+                let best = (0..f.len()).max_by(|&a, &b| f[a].total_cmp(&f[b]));
+                best.unwrap_or(0) as u32
+            }
+        };
+        Ok(f.chunks_exact(outputs).map(class).collect())
+    }
+
+    /// Accuracy on other samples.
+    pub fn accuracy(&self, split: &Split) -> Result<f64, TrialError> {
+        let evaluator = Evaluator::new(&self.graph, Loss::CrossEntropy);
+        let metrics = evaluator.evaluate(&self.weights, &samples(split), &[])?;
+        Ok(metrics.accuracy.unwrap_or(f64::NAN))
+    }
+}
+
+/// Trains network `run`; its weights and its batches come from (seed, run). `None` where training diverges.
+pub(crate) fn learn(
+    graph: &Graph,
+    config: Config,
+    (seed, run): (u64, u64),
+    train: &Split,
+) -> Result<Option<Learnt>, TrialError> {
+    learn_watched(graph, config, (seed, run), train, &mut Quiet)
+}
+
+/// [`learn`] with somebody who looks on.
+pub(crate) fn learn_watched(
+    graph: &Graph,
+    mut config: Config,
+    (seed, run): (u64, u64),
+    train: &Split,
+    observer: &mut dyn Observer<f32>,
+) -> Result<Option<Learnt>, TrialError> {
+    config.init_seed = seed;
+    config.batch_seed = Stream::new(seed, run, "trial.batches").cursor().next_u64();
+    let state = State::<f32>::new(graph, &config, run);
+    let mut trainer = Trainer::new(graph, &config, samples(train), None, state)?;
+    match trainer.run(observer) {
+        Err(TrainError::Diverged(_)) => return Ok(None),
+        other => other?,
+    };
+    let state = trainer.into_state();
+    Ok(Some(Learnt {
+        graph: graph.clone(),
+        weights: state.weights,
+        history: state.history,
+    }))
+}
+
+/// A split as training takes it.
+pub(crate) fn samples(split: &Split) -> Samples<'_> {
+    Samples {
+        x: &split.x,
+        y: match &split.y {
+            Labels::Classes(y) => Targets::Classes(y),
+            Labels::Targets { values, width } => Targets::Targets {
+                values,
+                width: *width,
+            },
+        },
+    }
+}
+
+/// Classes of a split; none where it has real targets.
+pub(crate) fn classes(split: &Split) -> &[u32] {
+    match &split.y {
+        Labels::Classes(y) => y,
+        Labels::Targets { .. } => &[],
+    }
+}

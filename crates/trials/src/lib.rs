@@ -1,0 +1,116 @@
+//! Experiments that train networks to test what their geometry predicted, before any training, that they would learn.
+//!
+//! Every entry of [`TRIALS`] makes a [`Trial`]: a design, claims with the statistics that decide them, a way to measure
+//! one trained network, and a view of the table. Whoever runs it needs to know no more.
+//!
+//! ```
+//! use polariscope_trials::{Lab, Scale, TRIALS, entry};
+//! let nad = entry("nad-accuracy").unwrap();
+//! let lab = Lab {
+//!     architecture: nad.architecture.into(),
+//!     scale: Scale::Small,
+//!     runs: Some(1),
+//!     seed: 0,
+//!     cifar: None,
+//!     accuracies: Vec::new(),
+//! };
+//! let trial = (nad.make)(&lab)?;
+//! assert!(trial.design().cells.len() < 50 && trial.claims().len() > 3);
+//! # Ok::<(), polariscope_trials::TrialError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod cloud;
+mod dft_map;
+mod doughnut;
+mod error;
+mod evolution;
+mod feature_drop;
+mod flip_data;
+mod g_gallery;
+mod grid;
+mod images;
+mod isotropic;
+mod lab;
+mod labelings;
+mod learn;
+mod lens;
+mod linear;
+mod nad_accuracy;
+mod nad_convergence;
+mod nad_samples;
+mod poison;
+mod pooling;
+mod prepared;
+mod radius;
+mod sample_drop;
+mod series;
+mod simplicity;
+mod velocity;
+mod watch;
+
+pub use error::TrialError;
+pub use lab::{Lab, Scale};
+pub use lens::{Directions, Lens};
+
+use polariscope_experiment::{Experiment, View};
+use serde::Serialize;
+
+/// An experiment with its view.
+pub trait Trial: Experiment<Error = TrialError> + View + Send + Sync {}
+
+impl<T: Experiment<Error = TrialError> + View + Send + Sync> Trial for T {}
+
+/// A line of the list of experiments.
+#[derive(Debug, Serialize)]
+pub struct Entry {
+    /// As it is typed.
+    pub name: &'static str,
+    /// The figure or table that it reproduces.
+    pub source: &'static str,
+    /// What it shows.
+    pub line: &'static str,
+    /// The architecture where none is named.
+    pub architecture: &'static str,
+    /// Whether it needs CIFAR-10.
+    pub images: bool,
+    /// Minutes at the small scale on two cores, about.
+    pub minutes: f64,
+    /// Makes it.
+    #[serde(skip)]
+    pub make: fn(&Lab) -> Result<Box<dyn Trial>, TrialError>,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Entry {}
+
+/// Every experiment of the lens. `radius` comes after `nad-accuracy`, whose networks it reads.
+pub static TRIALS: [Entry; 17] = [
+    g_gallery::ENTRY,
+    doughnut::ENTRY,
+    pooling::ENTRY,
+    dft_map::ENTRY,
+    nad_accuracy::ENTRY,
+    radius::ENTRY,
+    nad_convergence::ENTRY,
+    nad_samples::ENTRY,
+    isotropic::ENTRY,
+    simplicity::ENTRY,
+    velocity::ENTRY,
+    evolution::ENTRY,
+    labelings::ENTRY,
+    feature_drop::ENTRY,
+    sample_drop::ENTRY,
+    poison::ENTRY,
+    flip_data::ENTRY,
+];
+
+/// The experiment of a name.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    TRIALS.iter().find(|e| e.name == name)
+}

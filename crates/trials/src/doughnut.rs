@@ -134,7 +134,7 @@ impl Experiment for Doughnut {
             x: plane.collect(),
             y: Labels::Classes(vec![1; POINTS * POINTS]),
         };
-        let mut values = vec![learnt.accuracy(&test)?, learnt.train_accuracy()];
+        let mut values = vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?];
         values.extend(learnt.classes(&plane)?.into_iter().map(f64::from));
         Ok(values)
     }

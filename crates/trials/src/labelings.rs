@@ -147,7 +147,7 @@ impl Experiment for Labelings {
         };
         match learn(&graph, plain(epochs), key, &train)? {
             None => Ok(vec![f64::NAN; 2]),
-            Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.train_accuracy()]),
+            Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),
         }
     }
 

@@ -55,12 +55,6 @@ pub(crate) struct Learnt {
 }
 
 impl Learnt {
-    /// Accuracy on the training set during the last epoch.
-    pub fn train_accuracy(&self) -> f64 {
-        let row = self.history.last();
-        row.and_then(|r| r.train_accuracy).unwrap_or(f64::NAN)
-    }
-
     /// The class of every sample.
     pub fn classes(&self, split: &Split) -> Result<Vec<u32>, TrialError> {
         let outputs = self.graph.output().len();
@@ -76,7 +70,7 @@ impl Learnt {
         Ok(f.chunks_exact(outputs).map(class).collect())
     }
 
-    /// Accuracy on other samples.
+    /// Accuracy on samples.
     pub fn accuracy(&self, split: &Split) -> Result<f64, TrialError> {
         let evaluator = Evaluator::new(&self.graph, Loss::CrossEntropy);
         let metrics = evaluator.evaluate(&self.weights, &samples(split), &[])?;

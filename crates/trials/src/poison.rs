@@ -125,7 +125,7 @@ impl Experiment for Poison {
         let learnt = learn(&graph, config, (self.lab.seed, cell.run), &train)?;
         match learnt {
             None => Ok(vec![f64::NAN; 2]),
-            Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.train_accuracy()]),
+            Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),
         }
     }
 

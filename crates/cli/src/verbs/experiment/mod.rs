@@ -36,10 +36,10 @@ pub struct ExperimentArgs {
     /// An experiment, list or all
     #[arg(value_name = "NAME")]
     pub name: Name,
-    /// A name of the zoo, for the experiments on geometry [default: the experiment's own]
+    /// Zoo name, for experiments on geometry [default: their own]
     #[arg(value_name = "ARCH")]
     pub architecture: Option<String>,
-    /// CIFAR-10 as cifar10:DIR; images with classes for rotations, symmetry-breaking and dide
+    /// cifar10:DIR; for those on kernels any images with classes
     #[arg(long, value_name = "SPEC", help_heading = "Experiment")]
     pub data: Option<String>,
     /// small (minutes) or paper (the sizes of the source)

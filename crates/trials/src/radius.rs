@@ -30,29 +30,18 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
-/// Names of the geometries, as columns.
+/// Names of the geometries, as columns; from milliseconds to minutes.
 const LENSES: [&str; 8] = [
+    "gelu",
+    "meanfield",
     "autodiff",
     "dipole:0.1",
     "dipole:1",
     "dipole:3",
     "dipole:10",
     "dipole:100",
-    "gelu",
-    "meanfield",
 ];
 
-/// From milliseconds to minutes.
-const BY_COST: [&str; 8] = [
-    "gelu",
-    "meanfield",
-    "autodiff",
-    "dipole:0.1",
-    "dipole:1",
-    "dipole:3",
-    "dipole:10",
-    "dipole:100",
-];
 /// Differences of ρ that do not matter.
 const NEAR: f64 = 0.05;
 
@@ -169,7 +158,7 @@ impl View for Radius {
                 .iter()
                 .any(|(l, v)| *l == **lens && rho(v) >= best - NEAR)
         };
-        let cheapest = BY_COST.iter().find(good).unwrap_or(&"");
+        let cheapest = LENSES.iter().find(good).unwrap_or(&"");
         format!(
             "Spearman's ρ between uᵀGu and the accuracy on D(u), over directions: {}. Of those within {NEAR} of the best, \
              {cheapest} costs least: trust it.",

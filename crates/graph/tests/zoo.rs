@@ -52,6 +52,11 @@ fn totals_counted_by_hand() {
     );
     // LeNet's convolutions 456 + 2416, dense 16→10.
     assert_eq!(default("lenet-gap").parameter_count(), 456 + 2_416 + 170);
+    // 16 channels of 24x24 reach the dense layers.
+    assert_eq!(
+        default("lenet-nopool").parameter_count(),
+        456 + 2_416 + (16 * 24 * 24 + 1) * 120 + 10_164 + 850
+    );
     // γ and β of 64+128+2·256+4·512 channels.
     assert_eq!(default("vgg11-bn").parameter_count(), 9_750_922 + 2 * 2_752);
     // ResNet-18 has 4800 normalised channels: 64·5 + 128·5 + 256·5 + 512·5 (a shortcut in three stages, the stem in the first).

@@ -330,6 +330,7 @@ fn deductions_of_the_zoo() {
         ("lenet", Group::CHANNELS, None),
         ("lenet-avg", Group::CHANNELS, Some(Group::CHANNELS)),
         ("lenet-gap", Group::CHANNELS, Some(Group::CHANNELS)),
+        ("lenet-nopool", Group::CHANNELS, Some(Group::EACH_POSITION)),
         ("vgg11", Group::CHANNELS, None),
         ("vgg11-bn", Group::CHANNELS, None),
         ("resnet9", Group::CHANNELS, None),

@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "two circles are told apart in planes of early directions alone",
     architecture: "lenet-gap",
     images: false,
-    minutes: 2.0,
+    minutes: 3.5,
     make: |lab| {
         Ok(Box::new(Doughnut {
             lab: lab.clone(),

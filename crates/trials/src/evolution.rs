@@ -26,7 +26,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "G moves towards GSG while networks learn CIFAR-2",
     architecture: "lenet-avg",
     images: true,
-    minutes: 3.0,
+    minutes: 1.0,
     make: |lab| {
         Ok(Box::new(Evolution {
             lab: lab.clone(),

@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "G of architectures: spectra and directions, before any training",
     architecture: "lenet-avg",
     images: false,
-    minutes: 0.5,
+    minutes: 0.1,
     make: |lab| {
         Ok(Box::new(GGallery {
             lab: lab.clone(),

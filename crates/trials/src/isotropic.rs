@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "linear, quadratic and sinusoidal labels on noise: learnt along early directions",
     architecture: "lenet-avg",
     images: false,
-    minutes: 3.0,
+    minutes: 2.0,
     make: |lab| {
         Ok(Box::new(Isotropic {
             lab: lab.clone(),

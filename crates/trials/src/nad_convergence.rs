@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "training loss by epoch along the NADs: later ones converge later",
     architecture: "lenet",
     images: false,
-    minutes: 1.5,
+    minutes: 1.0,
     make: |lab| {
         Ok(Box::new(NadConvergence {
             lab: lab.clone(),

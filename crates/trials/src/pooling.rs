@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "the Bayes accuracy after a pool: closed form, linear algebra and simulation",
     architecture: "lenet",
     images: false,
-    minutes: 0.2,
+    minutes: 0.1,
     make: |lab| {
         Ok(Box::new(Pooling {
             lab: lab.clone(),

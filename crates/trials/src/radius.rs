@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "which geometry predicts learning best: gradients, differences or closed forms",
     architecture: "lenet",
     images: false,
-    minutes: 2.0,
+    minutes: 1.0,
     make: |lab| {
         Ok(Box::new(Radius {
             lab: lab.clone(),

@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "dropping images by their score under G costs less than dropping them at random",
     architecture: "lenet-avg",
     images: true,
-    minutes: 2.0,
+    minutes: 5.0,
     make: |lab| {
         Ok(Box::new(SampleDrop {
             lab: lab.clone(),

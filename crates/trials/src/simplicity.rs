@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "a linear cue is taken while it lies early, else a circle: geometry before simplicity",
     architecture: "lenet-avg",
     images: false,
-    minutes: 2.0,
+    minutes: 2.5,
     make: |lab| {
         Ok(Box::new(Simplicity {
             lab: lab.clone(),

@@ -25,7 +25,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "random labels move G along what it sees, not along what it does not",
     architecture: "lenet-avg",
     images: false,
-    minutes: 2.0,
+    minutes: 1.0,
     make: |lab| {
         Ok(Box::new(Velocity {
             lab: lab.clone(),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use polariscope_data::{Source, Spec};
 use polariscope_experiment::{Row, Table as Measured};
-use polariscope_report::{Align, Table};
 use polariscope_trials::{Entry, Lab, Scale as Size, TRIALS, Trial, TrialError, entry};
 
 use super::answer::Answer;
@@ -121,33 +120,39 @@ pub fn list(common: &Common) -> Result<(), CliError> {
     if common.json {
         return output::print_json(&TRIALS);
     }
-    let mut table = Table::new([
-        ("experiment", Align::Left),
-        ("shows", Align::Left),
-        ("source", Align::Left),
-        ("ARCH", Align::Left),
-        ("minutes", Align::Right),
-    ]);
+    let line = |name: &str, minutes: f64, status: &str, line: &str, source: &str| {
+        format!("{name:17} {minutes:>4} min  {status}\n    {line} ({source})\n")
+    };
+    let mut text = String::new();
     for entry in &TRIALS {
-        let data = if entry.images { " (needs --data)" } else { "" };
-        table.push([
-            entry.name.into(),
-            format!("{}{data}", entry.line).into(),
-            entry.source.into(),
-            entry.architecture.into(),
-            entry.minutes.into(),
-        ]);
+        let data = if entry.images { ", needs --data" } else { "" };
+        let source = format!("{}, {}{data}", entry.source, entry.architecture);
+        let status = if finished(entry, common)? {
+            "finished"
+        } else {
+            ""
+        };
+        text += &line(entry.name, entry.minutes, status, entry.line, &source);
     }
-    for (name, line, source, minutes) in KERNELS {
-        table.push([
-            name.into(),
-            line.into(),
-            source.into(),
-            "".into(),
-            minutes.into(),
-        ]);
+    for (name, words, source, minutes) in KERNELS {
+        text += &line(name, minutes, "", words, source);
     }
-    output::print(&table.to_text(output::WIDTH))
+    output::print(&text)
+}
+
+/// Whether an experiment without data was run at the small scale, where runs without `--out` go.
+fn finished(entry: &Entry, common: &Common) -> Result<bool, CliError> {
+    let lab = Lab {
+        architecture: entry.architecture.into(),
+        scale: Size::Small,
+        runs: None,
+        seed: common.seed,
+        cifar: None,
+        accuracies: Vec::new(),
+    };
+    let trial: Box<dyn Trial> = (entry.make)(&lab)?;
+    let request = request(&*trial, configuration(&lab), common);
+    Ok(find(&request, None).is_some())
 }
 
 /// The experiments on kernels: name, line, source, minutes.
@@ -168,7 +173,7 @@ const KERNELS: [(&str, &str, &str, f64); 4] = [
         "dide",
         "learning curves, and whether they bend (needs --data)",
         "symmetry Fig 3",
-        2.0,
+        5.0,
     ),
     (
         "spectra",

@@ -12,7 +12,7 @@ use polariscope_train::{
 use crate::{Lab, TrialError};
 
 /// Plain SGD on D(v): a rate of 0.5 falling to 0, batches of 128, gradients clipped to a norm of 0.5 (the clip stands in
-/// the authors' public code, not in the paper; without it LeNet learns far less).
+/// the authors' public code, not in the paper).
 pub(crate) fn plain(epochs: u64) -> Config {
     Config {
         clip: Some(0.5),

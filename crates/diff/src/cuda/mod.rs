@@ -6,24 +6,26 @@
 mod driver;
 mod error;
 mod maxima;
+mod plan;
 mod source;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use driver::{Argument, Array, Gpu, Kernel, Source, Stored};
+pub use driver::{Argument, Array, Gpu, Kernel, Recording, Source, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;
 use crate::device::Precision;
-use crate::program::{Program, Value};
+use crate::program::Program;
 use maxima::{Maximum, maxima};
+use plan::Plan;
 use source::{Call, Operand, Product};
 
 /// A program on a GPU: its kernels and its buffers.
 pub struct Workspace<T> {
     gpu: Arc<Gpu>,
-    leaves: Vec<Array<T>>,
+    leaves: Vec<Arc<Array<T>>>,
     buffers: Vec<Array<T>>,
     scratch: Array<T>,
     calls: Vec<Planned>,
@@ -39,6 +41,8 @@ struct Planned {
     step: usize,
     what: Ready,
     places: Vec<Place>,
+    /// Those of them that it writes.
+    written: Vec<Place>,
 }
 
 enum Ready {
@@ -47,30 +51,70 @@ enum Ready {
     Product(Product),
 }
 
-#[derive(Clone, Copy)]
+/// Where an array lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Value(Value),
+    Leaf(usize),
+    Buffer(usize),
     Scratch,
+}
+
+/// What runs for a program: of which step, what, on which arrays, and which of them it writes.
+type Wanted = (usize, Call, Vec<Place>, Vec<Place>);
+
+fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wanted>) {
+    let maxima = maxima(program);
+    let max = |at: usize| maxima[at] == Some(Maximum::Value);
+    let elements = |at: usize| source::elements(&program.steps[at], T::DTYPE, max(at));
+    let steps = 0..program.steps.len();
+    let is_elements: Vec<bool> = steps.map(|at| elements(at).is_some()).collect();
+    let plan = Plan::new(program, &is_elements, &maxima);
+    let mut calls = Vec::new();
+    for group in &plan.groups {
+        if let [at] = group.steps[..] {
+            let step = &program.steps[at];
+            for call in source::calls(step, T::DTYPE, precision, max(at)) {
+                let operands = match &call {
+                    Call::Kernel(code) => code.operands.clone(),
+                    Call::Product(_) => {
+                        vec![Operand::Result, Operand::Argument(0), Operand::Argument(1)]
+                    }
+                };
+                let places = operands.iter().map(|operand| match *operand {
+                    Operand::Result => plan.result(at),
+                    Operand::Argument(i) => plan.argument(at, i),
+                    Operand::Scratch => Place::Scratch,
+                });
+                let places: Vec<Place> = places.collect();
+                let written = vec![places[0]];
+                calls.push((at, call, places, written));
+            }
+        } else {
+            let (code, places) = plan.kernel(program, group, elements);
+            let written = plan.stored(group);
+            calls.push((group.steps[0], Call::Kernel(code), places, written));
+        }
+    }
+    (plan, calls)
 }
 
 impl<T: Number> Workspace<T> {
     /// Compiles the kernels of `program` and takes its memory.
     pub fn new(gpu: Arc<Gpu>, program: &Program, precision: Precision) -> Result<Self, CudaError> {
-        let maxima = maxima(program);
-        let steps = program.steps.iter().enumerate();
-        let calls: Vec<_> = steps
-            .flat_map(|(at, step)| {
-                let calls = match maxima[at] {
-                    None => source::calls(step, T::DTYPE, precision),
-                    Some(Maximum::Place) => Vec::new(),
-                    Some(Maximum::Value) => source::max(step),
-                };
-                calls.into_iter().map(move |call| (at, call))
-            })
-            .collect();
+        Self::with(gpu, program, precision, |_| None)
+    }
+
+    /// Does so for leaves that may be there already: where `given` has one, it is shared.
+    pub fn with(
+        gpu: Arc<Gpu>,
+        program: &Program,
+        precision: Precision,
+        given: impl Fn(usize) -> Option<Arc<Array<T>>>,
+    ) -> Result<Self, CudaError> {
+        let (plan, calls) = calls::<T>(program, precision);
         let codes: Vec<_> = calls
             .iter()
-            .filter_map(|(_, call)| match call {
+            .filter_map(|(_, call, ..)| match call {
                 Call::Kernel(code) => Some(code.source(T::DTYPE)),
                 Call::Product(_) => None,
             })
@@ -78,43 +122,39 @@ impl<T: Number> Workspace<T> {
         let mut kernels = gpu.compile(&codes)?.into_iter();
         let mut scratch = 0;
         let mut planned = Vec::with_capacity(calls.len());
-        for (at, call) in calls {
-            let step = &program.steps[at];
-            let place = |operand: &Operand| match *operand {
-                Operand::Result => Place::Value(Value::Buffer(step.out)),
-                Operand::Argument(i) => Place::Value(step.args[i].value),
-                Operand::Scratch => Place::Scratch,
-            };
-            let (what, places) = match call {
-                Call::Product(product) => {
-                    let operands = [Operand::Result, Operand::Argument(0), Operand::Argument(1)];
-                    let places = operands.iter().map(place).collect();
-                    (Ready::Product(product), places)
-                }
+        for (step, call, places, written) in calls {
+            let what = match call {
+                Call::Product(product) => Ready::Product(product),
                 Call::Kernel(code) => {
                     scratch = scratch.max(code.scratch);
                     let Some(kernel) = kernels.next() else {
                         unreachable!("every code was compiled");
                     };
-                    let places = code.operands.iter().map(place).collect();
-                    (Ready::Kernel(kernel, code.blocks), places)
+                    Ready::Kernel(kernel, code.blocks)
                 }
             };
             planned.push(Planned {
-                step: at,
+                step,
                 what,
                 places,
+                written,
             });
         }
-        let arrays = |lengths: &[usize]| -> Result<Vec<Array<T>>, CudaError> {
-            lengths.iter().map(|&n| gpu.zeros(n)).collect()
+        let leaf = |(leaf, &n): (usize, &usize)| match given(leaf) {
+            Some(array) => {
+                assert!(array.len() >= n, "leaf {leaf} has {} numbers", array.len());
+                Ok(array)
+            }
+            None => gpu.zeros(n).map(Arc::new),
         };
+        let leaves: Result<_, CudaError> = program.leaves.iter().enumerate().map(leaf).collect();
+        let buffers: Result<_, CudaError> = plan.buffers.iter().map(|&n| gpu.zeros(n)).collect();
         Ok(Workspace {
-            leaves: arrays(&program.leaves)?,
-            buffers: arrays(&program.buffers)?,
+            leaves: leaves?,
+            buffers: buffers?,
             scratch: gpu.zeros(scratch)?,
             calls: planned,
-            results: program.outputs.iter().map(|&(buffer, _)| buffer).collect(),
+            results: plan.results(),
             outputs: program
                 .outputs
                 .iter()
@@ -140,7 +180,7 @@ impl<T: Number> Workspace<T> {
 
     /// Gives a leaf its numbers, from number `at` on.
     pub fn upload(&mut self, leaf: usize, at: usize, from: &[T]) -> Result<(), CudaError> {
-        self.gpu.upload(from, at, &mut self.leaves[leaf])
+        self.gpu.upload(from, at, &self.leaves[leaf])
     }
 
     /// A leaf, for kernels that fill it.
@@ -160,13 +200,16 @@ impl<T: Number> Workspace<T> {
 
     fn perform(&self, call: &Planned) -> Result<(), CudaError> {
         let array = |place: &Place| match *place {
-            Place::Value(Value::Leaf(l)) => &self.leaves[l],
-            Place::Value(Value::Buffer(b)) => &self.buffers[b],
+            Place::Leaf(l) => &self.leaves[l],
+            Place::Buffer(b) => &self.buffers[b],
             Place::Scratch => &self.scratch,
         };
         let arrays: Vec<_> = call.places.iter().map(array).collect();
         match &call.what {
-            Ready::Kernel(kernel, blocks) => self.gpu.perform(kernel, *blocks, &arrays),
+            Ready::Kernel(kernel, blocks) => {
+                let written = |at: usize| call.written.contains(&call.places[at]);
+                self.gpu.perform(kernel, *blocks, &arrays, written)
+            }
             Ready::Product(product) => self.gpu.multiply(product, &arrays),
         }
     }

@@ -98,7 +98,7 @@ impl<'a, T: Float> Batch<'a, T> {
         for Run { row, columns } in runs {
             pairs.extend(columns.clone().map(|column| pair(*row, column)));
         }
-        self.gpu.upload(&pairs, 0, &mut self.pairs)?;
+        self.gpu.upload(&pairs, 0, &self.pairs)?;
         for (s, stage) in self.programs.stages.iter().enumerate() {
             self.stage(s, stage, panels, pairs.len())?;
         }
@@ -120,7 +120,7 @@ impl<'a, T: Float> Batch<'a, T> {
         for first in (0..panel.count).step_by(self.most) {
             let end = (first + self.most).min(panel.count);
             let pairs: Vec<u32> = (first..end).map(|i| pair(i, i)).collect();
-            self.gpu.upload(&pairs, 0, &mut self.pairs)?;
+            self.gpu.upload(&pairs, 0, &self.pairs)?;
             for (s, stage) in self.programs.stages[..=s].iter().enumerate() {
                 self.stage(s, stage, [panel, panel], pairs.len())?;
             }

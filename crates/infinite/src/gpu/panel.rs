@@ -61,9 +61,9 @@ impl<T: Float> Panel<T> {
         let sides = Sides::new(&kernel.columns(samples, wide, Some(stores)), wide);
         let reads = kernel.plan.reads_input || kernel.plan.gram;
         let copied = |from: &[T]| {
-            let mut array = gpu.zeros(from.len())?;
+            let array = gpu.zeros(from.len())?;
             if !from.is_empty() {
-                gpu.upload(from, 0, &mut array)?;
+                gpu.upload(from, 0, &array)?;
             }
             Ok(array)
         };

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 mod compile;
 mod product;
+mod record;
 
-use cudarc::cublas::{CudaBlas, sys as cublas};
+use cudarc::cublas::sys as cublas;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig,
-    PushKernelArg, ValidAsZeroBits, sys as driver,
+    CudaContext, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg,
+    ValidAsZeroBits, result as calls, sys as driver,
 };
 use cudarc::nvrtc::{Ptx, sys as nvrtc};
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ use super::error::CudaError;
 use super::source::Product;
 use crate::real::Real;
 use compile::Target;
+pub use record::Recording;
+use record::{Lane, Touched};
 
 /// A number that lies in the memory of a GPU as it lies in ours.
 pub trait Stored: DeviceRepr + ValidAsZeroBits {
@@ -92,8 +95,10 @@ pub enum Argument<'a> {
 /// A GPU.
 pub struct Gpu {
     context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-    blas: CudaBlas,
+    /// What everything runs on.
+    lane: Lane,
+    /// What recordings are made on.
+    recorder: Mutex<Option<Lane>>,
     target: Target,
     kernels: Mutex<HashMap<Source, Kernel>>,
 }
@@ -155,17 +160,15 @@ impl Gpu {
         let context = CudaContext::new(ordinal)
             .map_err(said)
             .map_err(failed("opening the device"))?;
-        let stream = context.default_stream();
+        // SAFETY: these events make streams wait for each other, and everything runs on one.
+        unsafe { context.disable_event_tracking() };
         let capability = context.compute_capability();
         let target = capability.map_err(said).and_then(Target::new);
         let target = target.map_err(failed("asking for its kind"))?;
-        let blas = CudaBlas::new(Arc::clone(&stream))
-            .map_err(said)
-            .map_err(failed("starting cuBLAS"))?;
         Ok(Gpu {
+            lane: Lane::new(&context)?,
+            recorder: Mutex::default(),
             context,
-            stream,
-            blas,
             target,
             kernels: Mutex::default(),
         })
@@ -174,30 +177,49 @@ impl Gpu {
     /// Zeros.
     pub fn zeros<T: Stored>(&self, numbers: usize) -> Result<CudaSlice<T>, CudaError> {
         let needed = numbers * size_of::<T>();
-        self.stream
-            .alloc_zeros(numbers.max(1))
-            .map_err(|e| match self.context.mem_get_info() {
+        self.lane.stream.alloc_zeros(numbers.max(1)).map_err(|e| {
+            match self.context.mem_get_info() {
                 Ok((free, _)) if free < needed => CudaError::Memory { needed, free },
                 _ => failed("taking memory")(said(e)),
-            })
+            }
+        })
+    }
+
+    /// Bytes that are free.
+    pub fn free(&self) -> Result<usize, CudaError> {
+        let asked = self.context.mem_get_info();
+        Ok(asked
+            .map_err(said)
+            .map_err(failed("asking for its memory"))?
+            .0)
     }
 
     /// Copies numbers to the GPU, to number `at` of an array and those after it.
-    pub fn upload<T: Stored>(
-        &self,
-        from: &[T],
-        at: usize,
-        to: &mut Array<T>,
-    ) -> Result<(), CudaError> {
-        let copied = self
-            .stream
-            .memcpy_htod(from, &mut to.slice_mut(at..at + from.len()));
+    pub fn upload<T: Stored>(&self, from: &[T], at: usize, to: &Array<T>) -> Result<(), CudaError> {
+        let start = self.touch(to, at + from.len()) + (at * size_of::<T>()) as Address;
+        let bound = self.context.bind_to_thread();
+        // SAFETY: the array is that long, and the driver has read `from` when the call is back: it is not pinned.
+        let copied = bound.and_then(|()| unsafe {
+            calls::memcpy_htod_async(start, from, self.lane.stream.cu_stream())
+        });
         copied.map_err(said).map_err(failed("copying to it"))
+    }
+
+    /// Makes every number 0.
+    pub fn clear<T: Stored>(&self, array: &Array<T>) -> Result<(), CudaError> {
+        let bytes = array.len() * size_of::<T>();
+        let bound = self.context.bind_to_thread();
+        // SAFETY: the array is that long, and a number whose bytes are 0 is 0.
+        let cleared = bound.and_then(|()| unsafe {
+            let start = self.touch(array, array.len());
+            calls::memset_d8_async(start, 0, bytes, self.lane.stream.cu_stream())
+        });
+        cleared.map_err(said).map_err(failed("clearing"))
     }
 
     /// Copies the first numbers back, after all that was asked before.
     pub fn download<T: Stored>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), CudaError> {
-        let copied = self.stream.memcpy_dtoh(&from.slice(..to.len()), to);
+        let copied = self.lane.stream.memcpy_dtoh(&from.slice(..to.len()), to);
         copied.map_err(said).map_err(failed("copying from it"))?;
         self.wait()
     }
@@ -211,13 +233,13 @@ impl Gpu {
         at: usize,
     ) -> Result<(), CudaError> {
         let mut to = to.slice_mut(at..at + range.len());
-        let copied = self.stream.memcpy_dtod(&from.slice(range), &mut to);
+        let copied = self.lane.stream.memcpy_dtod(&from.slice(range), &mut to);
         copied.map_err(said).map_err(failed("copying on it"))
     }
 
     /// Waits until all that was asked is done.
     pub fn wait(&self) -> Result<(), CudaError> {
-        let done = self.stream.synchronize();
+        let done = self.lane.stream.synchronize();
         done.map_err(said).map_err(failed("the computation"))
     }
 
@@ -284,7 +306,28 @@ impl Gpu {
             tb: true,
         };
         // SAFETY: the arrays are as long as the product says.
-        unsafe { product::multiply::<T>(&self.blas, &product, &addresses) }
+        unsafe { self.product_of::<T>(&product, &addresses) }
+    }
+
+    /// Xᵀ·X of the first rows×columns numbers of `x`, row-major, into the first columns×columns of `to`.
+    pub fn square<T: Real + Stored>(
+        &self,
+        [rows, columns]: [usize; 2],
+        x: &Array<T>,
+        to: &Array<T>,
+    ) -> Result<(), CudaError> {
+        let from = self.touch(x, rows * columns);
+        let addresses = [self.touch(to, columns * columns), from, from];
+        let product = Product {
+            batch: 1,
+            m: columns,
+            n: columns,
+            k: rows,
+            ta: true,
+            tb: false,
+        };
+        // SAFETY: the arrays are as long as the product says.
+        unsafe { self.product_of::<T>(&product, &addresses) }
     }
 
     /// Starts blocks of a kernel whose text declares these parameters.
@@ -295,8 +338,9 @@ impl Gpu {
         arguments: &[Argument],
     ) -> Result<(), CudaError> {
         let mut words = Vec::with_capacity(arguments.len());
+        let mut arrays = Vec::new();
         for argument in arguments {
-            words.push(match *argument {
+            let word = match *argument {
                 Argument::F32(array, touched) => self.touch(array, touched),
                 Argument::F64(array, touched) => self.touch(array, touched),
                 Argument::U32(array, touched) => self.touch(array, touched),
@@ -304,11 +348,20 @@ impl Gpu {
                 // Parameters are read from the low bytes of their word.
                 Argument::Int(n) => u64::from(n as u32),
                 Argument::Number(x) => x.to_bits(),
-            });
+            };
+            if !matches!(argument, Argument::Int(_) | Argument::Number(_)) {
+                arrays.push(word);
+            }
+            words.push(word);
         }
+        // Which of them it writes is not said.
+        let touched = Touched {
+            written: &arrays,
+            read: &[],
+        };
         // SAFETY: kernels are texts of this project, which touch no more of an array than the argument says, and the
         // arrays are that long.
-        unsafe { self.launch(kernel, blocks, &words) }
+        unsafe { self.launch(kernel, blocks, &words, touched) }
     }
 
     /// The address of an array that is long enough.
@@ -318,18 +371,29 @@ impl Gpu {
             touched <= length,
             "a kernel touches {touched} of {length} numbers"
         );
-        array.device_ptr(&self.stream).0
+        array.device_ptr(&self.lane.stream).0
     }
 
-    /// Starts a kernel that was planned for a step, on arrays of the lengths that the step has.
+    /// Starts a kernel that was planned for a step, on arrays of the lengths that the step has; some of them it writes.
     pub(super) fn perform<T: Stored>(
         &self,
         kernel: &Kernel,
         blocks: [usize; 3],
         arrays: &[&Array<T>],
+        is_written: impl Fn(usize) -> bool,
     ) -> Result<(), CudaError> {
+        let words = self.addresses(arrays);
+        let part = |written: bool| {
+            let chosen = words.iter().enumerate();
+            let chosen = chosen.filter(|(i, _)| is_written(*i) == written);
+            chosen.map(|(_, &address)| address).collect::<Vec<_>>()
+        };
+        let touched = Touched {
+            written: &part(true),
+            read: &part(false),
+        };
         // SAFETY: kernels are written for the shapes of their step, whose buffers the plan made as long as that.
-        unsafe { self.launch(kernel, blocks, &self.addresses(arrays)) }
+        unsafe { self.launch(kernel, blocks, &words, touched) }
     }
 
     /// C = A·B of arrays C, A, B that are as long as the product says.
@@ -339,11 +403,27 @@ impl Gpu {
         arrays: &[&Array<T>],
     ) -> Result<(), CudaError> {
         // SAFETY: products are planned for the shapes of their step, whose buffers the plan made as long as that.
-        unsafe { product::multiply::<T>(&self.blas, product, &self.addresses(arrays)) }
+        unsafe { self.product_of::<T>(product, &self.addresses(arrays)) }
+    }
+
+    /// C = A·B.
+    ///
+    /// # Safety
+    /// The addresses are of arrays C, A, B of this GPU, of type T and as long as the product says.
+    unsafe fn product_of<T: Real>(
+        &self,
+        product: &Product,
+        addresses: &[Address],
+    ) -> Result<(), CudaError> {
+        let (written, read) = addresses.split_at(1);
+        self.on_stream(Touched { written, read }, |_, handle| {
+            // SAFETY: the caller's promise.
+            unsafe { product::multiply::<T>(handle, product, addresses) }
+        })
     }
 
     fn addresses<T: Stored>(&self, arrays: &[&Array<T>]) -> Vec<Address> {
-        let address = |array: &&Array<T>| array.device_ptr(&self.stream).0;
+        let address = |array: &&Array<T>| array.device_ptr(&self.lane.stream).0;
         arrays.iter().map(address).collect()
     }
 
@@ -357,20 +437,23 @@ impl Gpu {
         kernel: &Kernel,
         blocks: [usize; 3],
         words: &[u64],
+        touched: Touched,
     ) -> Result<(), CudaError> {
         let [x, y, z] = blocks.map(|n| n as u32);
-        let mut launch = self.stream.launch_builder(&kernel.function);
-        for word in words {
-            launch.arg(word);
-        }
         let shape = LaunchConfig {
             grid_dim: (x, y, z),
             block_dim: (kernel.threads as u32, 1, 1),
             shared_mem_bytes: kernel.shared as u32,
         };
-        // SAFETY: the caller's promise.
-        let started = unsafe { launch.launch(shape) };
-        let started = started.map(|_| ()).map_err(said);
-        started.map_err(failed("starting a kernel"))
+        self.on_stream(touched, |stream, _| {
+            let mut launch = stream.launch_builder(&kernel.function);
+            for word in words {
+                launch.arg(word);
+            }
+            // SAFETY: the caller's promise.
+            let started = unsafe { launch.launch(shape) };
+            let started = started.map(|_| ()).map_err(said);
+            started.map_err(failed("starting a kernel"))
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Products by cuBLAS.
 
-use cudarc::cublas::{CudaBlas, result as blas, sys as cublas};
+use cudarc::cublas::{result as blas, sys as cublas};
 
 use super::{Address, CudaError, failed, said};
 use crate::cuda::source::Product;
@@ -11,7 +11,7 @@ use crate::real::{Dtype, Real};
 /// # Safety
 /// The addresses are of arrays of the GPU of `handle`, of type T and as long as the product says.
 pub unsafe fn multiply<T: Real>(
-    handle: &CudaBlas,
+    handle: cublas::cublasHandle_t,
     p: &Product,
     addresses: &[Address],
 ) -> Result<(), CudaError> {
@@ -26,7 +26,7 @@ pub unsafe fn multiply<T: Real>(
     let (lda, ldb) = (if p.ta { m } else { k }, if p.tb { k } else { n });
     let stride = |rows: usize, columns: usize| (rows * columns) as i64;
     let (sa, sb, sc) = (stride(p.m, p.k), stride(p.k, p.n), stride(p.m, p.n));
-    let (handle, batch) = (*handle.handle(), p.batch as i32);
+    let batch = p.batch as i32;
     // Its matrices are column-major, so it is asked for Cᵀ = BᵀAᵀ.
     macro_rules! call {
         ($gemm:path, $t:ty) => {

@@ -280,7 +280,7 @@ fn product(p: &Contraction) -> Vec<Call> {
 /// The sum of parts that lie in the scratch.
 pub fn add(parts: usize, numbers: usize) -> Call {
     let adding = format!(
-        "T sum = 0;\nfor (int part = 0; part < {parts}; ++part) sum += a0[part * {numbers}LL + i];\nout[i] = sum;\n"
+        "T sum = 0;\n#pragma unroll 16\nfor (int part = 0; part < {parts}; ++part) sum += a0[part * {numbers}LL + i];\nout[i] = sum;\n"
     );
     let mut code = Elements(adding).code(1, numbers, parts * numbers);
     code.operands = vec![Operand::Result, Operand::Scratch];

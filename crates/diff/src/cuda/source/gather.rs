@@ -8,6 +8,14 @@
 use super::conv::Sizes;
 use crate::trace::Conv;
 
+/// Place `times` · result + `tap` · tap + `plus` of the image along an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Affine {
+    pub times: usize,
+    pub tap: isize,
+    pub plus: isize,
+}
+
 /// Without groups; sizes of one network.
 pub struct Gather {
     /// Sets of weights.
@@ -22,6 +30,8 @@ pub struct Gather {
     pub result: [usize; 2],
     /// Along height and width.
     pub taps: [usize; 2],
+    /// The same along height and width, where it is one number.
+    pub affine: Option<[Affine; 2]>,
     /// Statements from y, x of the result and ty, tx to sy, sx of the image, and whether they are `inside`.
     pub map: String,
     /// Where the weight from channel c by tap t to channel m is.
@@ -40,6 +50,11 @@ impl Gather {
             image: [s.h, s.w],
             result: [s.oh, s.ow],
             taps: window.kernel,
+            affine: Some([0, 1].map(|axis| Affine {
+                times: window.stride[axis],
+                tap: window.dilation[axis] as isize,
+                plus: -(window.pad[axis].0 as isize),
+            })),
             map: format!(
                 "const int sy = y * {} + ty * {} - {}, sx = x * {} + tx * {} - {};\n\
                  const bool inside = sy >= 0 && sy < {} && sx >= 0 && sx < {};\n",
@@ -68,6 +83,13 @@ impl Gather {
             image: [s.oh, s.ow],
             result: [s.h, s.w],
             taps: window.kernel,
+            affine: (window.stride == [1, 1]).then(|| {
+                [0, 1].map(|axis| Affine {
+                    times: 1,
+                    tap: -(window.dilation[axis] as isize),
+                    plus: window.pad[axis].0 as isize,
+                })
+            }),
             map: format!(
                 "const int qy = y + {} - ty * {}, qx = x + {} - tx * {}, sy = qy / {sh}, sx = qx / {sw};\n\
                  const bool inside = qy >= 0 && qx >= 0 && qy % {sh} == 0 && qx % {sw} == 0 && sy < {} && sx < {};\n",

@@ -4,10 +4,14 @@
 //! summed by one thread, or by one block in a fixed order: the same program gives the same bits again.
 
 mod conv;
+mod direct;
 mod fused;
 mod gather;
+mod group;
 mod layout;
 mod reduce;
+mod slim;
+mod small;
 mod tensor;
 mod thin;
 mod window;
@@ -18,6 +22,7 @@ use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 use gather::Gather;
+pub use group::{Member, Variable, group};
 
 /// Blocks of kernels whose threads make several numbers.
 const BLOCKS: usize = 1 << 14;
@@ -76,67 +81,78 @@ pub struct Product {
     pub tb: bool,
 }
 
-/// What runs for a step that picks the largest number of each window, without being told which it is.
-pub fn max(step: &Step) -> Vec<Call> {
-    let Kernel::Op(Op::Pick(window)) = &step.kernel else {
-        return Vec::new();
+/// The statements of a step whose numbers are made one by one; `max` is a step that picks the largest number of each
+/// window without being told which it is.
+pub fn elements(step: &Step, dtype: Dtype, max: bool) -> Option<Elements> {
+    let shape = |i: usize| step.args[i].shape.as_slice();
+    let to = step.shape.as_slice();
+    let op = match &step.kernel {
+        Kernel::Fused(fused) => return Some(fused::elements(fused, dtype)),
+        Kernel::Op(op) => op,
     };
-    let shape = &step.args[1].shape;
-    let mut code = window::max(window, shape).code(1, size(&step.shape), size(shape));
-    code.operands = vec![Operand::Result, Operand::Argument(1)];
-    vec![Call::Kernel(code)]
+    Some(match op {
+        Op::Sum => return reduce::sum_alone(shape(0), to),
+        Op::RowMax => reduce::row_max(shape(0)),
+        Op::Permute(order) => layout::permute(order, shape(0)),
+        Op::Slice { axis, start } => layout::slice(*axis, *start, shape(0), to),
+        Op::Embed { axis, start } => layout::embed(*axis, *start, shape(0), to),
+        Op::Concat { axis } => {
+            let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
+            layout::concat(*axis, &lengths, to)
+        }
+        Op::Crop(crop) => layout::crop(crop, shape(0), to, None),
+        Op::Paste { crop, minus } => {
+            let maps = Some((shape(1)[0], *minus));
+            layout::crop(crop, shape(0), to, maps)
+        }
+        Op::Wrap(pad) => layout::wrap(*pad, shape(0)),
+        Op::Unwrap(pad) => layout::unwrap(*pad, to),
+        Op::SumPool(w) => window::sum_pool(w, shape(0)),
+        Op::SumPoolTranspose(w) => window::sum_pool_transpose(w, to),
+        Op::ArgMax(w) => window::arg_max(w, shape(0)),
+        Op::Pick(w) if max => window::max(w, shape(1)),
+        Op::Pick(w) => window::pick(w, shape(1)),
+        Op::Place(w) => window::place(w, to),
+        Op::Unfold(w) => window::unfold(w, shape(0)),
+        Op::Fold(w) => window::fold(w, to),
+        _ => return None,
+    })
 }
 
 /// What runs for a step.
-pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
+pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<Call> {
     let shape = |i: usize| step.args[i].shape.as_slice();
     let to = step.shape.as_slice();
-    let largest = step.args.iter().map(|a| size(&a.shape)).max();
-    let largest = largest.unwrap_or(0).max(size(to));
-    let one = |text: Elements| vec![Call::Kernel(text.code(step.args.len(), size(to), largest))];
+    if let Some(elements) = elements(step, dtype, max) {
+        let code = elements.code(step.args.len(), size(to), largest([step]));
+        return vec![Call::Kernel(code)];
+    }
     let gathered = |gather: &Gather| {
         let tensor = || tensor::gathered(gather, precision);
-        thin::calls(gather).or_else(|| (dtype == Dtype::F32).then(tensor).flatten())
+        let direct = direct::calls(gather, dtype);
+        let thin = || thin::calls(gather);
+        direct
+            .or_else(thin)
+            .or_else(|| (dtype == Dtype::F32).then(tensor).flatten())
     };
-    let op = match &step.kernel {
-        Kernel::Fused(fused) => return one(fused::elements(fused, dtype)),
-        Kernel::Op(op) => op,
+    let Kernel::Op(op) = &step.kernel else {
+        unreachable!("fused steps are made number by number");
     };
     match op {
-        Op::Sum => reduce::sum(shape(0), to),
-        Op::RowMax => one(reduce::row_max(shape(0))),
-        Op::Permute(order) => one(layout::permute(order, shape(0))),
-        Op::Slice { axis, start } => one(layout::slice(*axis, *start, shape(0), to)),
-        Op::Embed { axis, start } => one(layout::embed(*axis, *start, shape(0), to)),
-        Op::Concat { axis } => {
-            let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
-            one(layout::concat(*axis, &lengths, to))
-        }
-        Op::Crop(crop) => one(layout::crop(crop, shape(0), to, None)),
-        Op::Paste { crop, minus } => {
-            let maps = Some((shape(1)[0], *minus));
-            one(layout::crop(crop, shape(0), to, maps))
-        }
-        Op::Wrap(pad) => one(layout::wrap(*pad, shape(0))),
-        Op::Unwrap(pad) => one(layout::unwrap(*pad, to)),
-        Op::SumPool(w) => one(window::sum_pool(w, shape(0))),
-        Op::SumPoolTranspose(w) => one(window::sum_pool_transpose(w, to)),
-        Op::ArgMax(w) => one(window::arg_max(w, shape(0))),
-        Op::Pick(w) => one(window::pick(w, shape(1))),
-        Op::Place(w) => one(window::place(w, to)),
-        Op::Unfold(w) => one(window::unfold(w, shape(0))),
-        Op::Fold(w) => one(window::fold(w, to)),
+        Op::Sum => vec![reduce::sum_by_blocks(shape(0), to)],
         Op::MatMul { ta, tb } => {
             let (a, b) = (shape(0), shape(1));
             let (m, k) = if *ta { (a[2], a[1]) } else { (a[1], a[2]) };
-            vec![Call::Product(Product {
+            let product = Product {
                 batch: a[0],
                 m,
                 n: if *tb { b[1] } else { b[2] },
                 k,
                 ta: *ta,
                 tb: *tb,
-            })]
+            };
+            let small = small::product(&product, dtype);
+            vec![small.unwrap_or(Call::Product(product))]
         }
         Op::ConvForward(c) => Gather::forward(c, shape(0), shape(1))
             .and_then(|gather| gathered(&gather))
@@ -144,16 +160,26 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision) -> Vec<Call> {
         Op::ConvInput(c) => Gather::input(c, to, shape(1))
             .and_then(|gather| gathered(&gather))
             .unwrap_or_else(|| conv::input(c, to, shape(1))),
-        Op::ConvWeight(c) if dtype == Dtype::F32 => tensor::weight(c, shape(0), to, precision)
-            .unwrap_or_else(|| conv::weight(c, shape(0), to)),
-        Op::ConvWeight(c) => conv::weight(c, shape(0), to),
-        Op::Leaf(_) | Op::Constant(_) | Op::Reshape | Op::Expand => {
-            unreachable!("planned as values")
+        Op::ConvWeight(c) => {
+            let tensor = || match dtype {
+                Dtype::F32 => tensor::weight(c, shape(0), to, precision),
+                Dtype::F64 => None,
+            };
+            slim::weight(c, shape(0), to, dtype)
+                .or_else(tensor)
+                .unwrap_or_else(|| conv::weight(c, shape(0), to))
         }
-        Op::Map(_) | Op::Add | Op::Sub | Op::Mul | Op::Div => {
-            unreachable!("planned as fused steps")
-        }
+        op => unreachable!("{op:?} is planned as a value, or made number by number"),
     }
+}
+
+/// Numbers of the largest array that steps touch.
+pub fn largest<'s>(steps: impl IntoIterator<Item = &'s Step>) -> usize {
+    let sizes = steps.into_iter().flat_map(|step| {
+        let arguments = step.args.iter().map(|a| size(&a.shape));
+        arguments.chain([size(&step.shape)])
+    });
+    sizes.max().unwrap_or(0)
 }
 
 impl Code {
@@ -177,16 +203,21 @@ impl Code {
 
 /// A kernel in which each thread makes numbers of the result, number `i` of it at a time: the statements that do,
 /// from `i` and `a0`, `a1`, … to `out[i]`. `I` is the type of indices.
-struct Elements(String);
+pub struct Elements(String);
+
+/// The type of indices into arrays of at most so many numbers: half of the range, so that the last step of a loop stays in
+/// it.
+fn index(largest: usize) -> &'static str {
+    match largest < 1 << 30 {
+        true => "int",
+        false => "long long",
+    }
+}
 
 impl Elements {
     /// The kernel, for so many arguments and numbers of the result; the largest array that it touches has `largest`.
     fn code(self, arguments: usize, numbers: usize, largest: usize) -> Code {
-        // Half of the range, so that the last step of the loop stays in it.
-        let index = match largest < 1 << 30 {
-            true => "int",
-            false => "long long",
-        };
+        let index = index(largest);
         Code {
             text: format!(
                 "({}) {{\ntypedef {index} I;\nfor (I i = blockIdx.x * (I){THREADS} + threadIdx.x; i < {numbers}; \

@@ -52,25 +52,25 @@ fn place(index: &str, axes: &[(usize, usize)]) -> String {
     terms.join(" + ")
 }
 
-/// Σ over the axes that have length 1 in `to`.
-pub fn sum(from: &[usize], to: &[usize]) -> Vec<Call> {
+/// Σ over the axes that have length 1 in `to`, each by one thread; nothing where that takes long.
+pub fn sum_alone(from: &[usize], to: &[usize]) -> Option<Elements> {
     let Axes { kept, summed } = Axes::new(from, to);
     let (results, terms) = (count(&kept), count(&summed));
     let (base, step) = (place("i", &kept), place("k", &summed));
-    if terms <= ALONE || results >= MANY {
-        let text = format!(
-            "const T* const x = a0 + {base};\n\
-             T sum = 0;\n\
-             for (I k = 0; k < {terms}; ++k) sum += x[{step}];\n\
-             out[i] = sum;\n"
-        );
-        return vec![Call::Kernel(Elements(text).code(
-            1,
-            results,
-            results * terms,
-        ))];
-    }
-    // A block a result: threads add every 256th term, then pairs of threads.
+    let text = format!(
+        "const I base = {base};\n\
+         T sum = 0;\n\
+         for (I k = 0; k < {terms}; ++k) sum += a0[base + {step}];\n\
+         out[i] = sum;\n"
+    );
+    (terms <= ALONE || results >= MANY).then_some(Elements(text))
+}
+
+/// Σ over the axes that have length 1 in `to`, each by a block: threads add every 256th term, then pairs of threads.
+pub fn sum_by_blocks(from: &[usize], to: &[usize]) -> Call {
+    let Axes { kept, summed } = Axes::new(from, to);
+    let (results, terms) = (count(&kept), count(&summed));
+    let (base, step) = (place("i", &kept), place("k", &summed));
     let text = format!(
         "({}) {{\n\
          __shared__ T part[{THREADS}];\n\
@@ -88,22 +88,21 @@ pub fn sum(from: &[usize], to: &[usize]) -> Vec<Call> {
         parameters(1),
         THREADS / 2
     );
-    vec![Call::Kernel(Code {
+    Call::Kernel(Code {
         text,
         blocks: [results, 1, 1],
         shared: 0,
         operands: operands(1),
         scratch: 0,
-    })]
+    })
 }
 
 /// Largest value along the last axis.
 pub fn row_max(shape: &[usize]) -> Elements {
     let width = shape.last().copied().unwrap_or(1);
     Elements(format!(
-        "const T* const x = a0 + i * {width};\n\
-         T largest = x[0];\n\
-         for (int k = 1; k < {width}; ++k) if (x[k] > largest) largest = x[k];\n\
+        "T largest = a0[i * {width}];\n\
+         for (int k = 1; k < {width}; ++k) {{ const T x = a0[i * {width} + k]; if (x > largest) largest = x; }}\n\
          out[i] = largest;\n"
     ))
 }

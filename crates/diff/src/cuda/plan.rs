@@ -1,0 +1,471 @@
+//! What runs together, and where its results lie.
+//!
+//! Small steps cost more to start than to run. Steps whose numbers are made one by one are put into one kernel where
+//! the arrays can be cut into rows such that each step reads of the others' results only its own row: the pixels of an
+//! activation, the rows of a softmax, the planes of a pool. Values that nobody reads outside of a kernel that works
+//! number by number are never stored.
+
+use super::Place;
+use super::maxima::Maximum;
+use super::source::{self, Code, Elements, Member, Variable};
+use crate::program::{Kernel, Program, Step, Value};
+use crate::trace::{Op, size};
+
+/// Steps that are looked at for a group, after its first.
+const WINDOW: usize = 16;
+/// Numbers of a row, at most.
+const WIDTH: usize = 1024;
+/// Numbers of steps that take less time to run than to start: larger ones share nothing but single numbers that they read
+/// of each other.
+const SMALL: usize = 1 << 16;
+/// Rows from which on there are enough to share, unless rows are short.
+const ROWS: usize = 64;
+const SHORT: usize = 64;
+/// Arrays that a kernel is given.
+const ARRAYS: usize = 24;
+
+/// The calls of a program.
+pub struct Plan {
+    /// In order.
+    pub groups: Vec<Group>,
+    /// Length of each buffer.
+    pub buffers: Vec<usize>,
+    /// Where the result of each step lies; nowhere if it is never stored.
+    places: Vec<Option<usize>>,
+    /// What each argument of each step is.
+    sources: Vec<Vec<Source>>,
+    /// The step whose result each output is.
+    outputs: Vec<usize>,
+}
+
+/// Where an argument comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A leaf.
+    Leaf(usize),
+    /// The result of a step.
+    Step(usize),
+}
+
+/// Steps that run in one kernel, or one step alone.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub steps: Vec<usize>,
+    /// Rows of all of them.
+    pub rows: usize,
+    /// Whether a row is one number.
+    pub single: bool,
+}
+
+impl Plan {
+    /// Groups the steps of a program for which `is_elements` holds. Of max-pools that nobody differentiates the first part
+    /// is left out, and the second reads the image alone.
+    pub fn new(program: &Program, is_elements: &[bool], maxima: &[Option<Maximum>]) -> Self {
+        let (mut sources, outputs) = sources(program);
+        let mut left = Vec::new();
+        for (step, maximum) in maxima.iter().enumerate() {
+            if *maximum != Some(Maximum::Place) {
+                left.push(step);
+            }
+            if *maximum == Some(Maximum::Value) {
+                sources[step][0] = sources[step][1];
+            }
+        }
+        let mut groups = Vec::new();
+        while let Some(&first) = left.first() {
+            let group = match is_elements[first] {
+                true => Grouping::new(program, &sources, first).fill(&left[1..], is_elements),
+                false => Group {
+                    steps: vec![first],
+                    rows: 1,
+                    single: false,
+                },
+            };
+            left.retain(|step| !group.steps.contains(step));
+            groups.push(group);
+        }
+        let mut plan = Plan {
+            groups,
+            buffers: Vec::new(),
+            places: vec![None; program.steps.len()],
+            sources,
+            outputs,
+        };
+        plan.assign(program);
+        plan
+    }
+
+    /// Where the result of a step lies.
+    pub fn result(&self, step: usize) -> Place {
+        let Some(buffer) = self.places[step] else {
+            unreachable!("what others read is stored");
+        };
+        Place::Buffer(buffer)
+    }
+
+    /// Where an argument of a step lies.
+    pub fn argument(&self, step: usize, argument: usize) -> Place {
+        match self.sources[step][argument] {
+            Source::Leaf(leaf) => Place::Leaf(leaf),
+            Source::Step(from) => self.result(from),
+        }
+    }
+
+    /// What a group writes.
+    pub fn stored(&self, group: &Group) -> Vec<Place> {
+        let places = group.steps.iter().filter_map(|&step| self.places[step]);
+        places.map(Place::Buffer).collect()
+    }
+
+    /// Buffers of the outputs.
+    pub fn results(&self) -> Vec<usize> {
+        let place = |&step: &usize| self.places[step];
+        self.outputs.iter().filter_map(place).collect()
+    }
+
+    /// The kernel of a group and the arrays that it is given.
+    pub fn kernel(
+        &self,
+        program: &Program,
+        group: &Group,
+        elements: impl Fn(usize) -> Option<Elements>,
+    ) -> (Code, Vec<Place>) {
+        let mut arrays: Vec<Place> = Vec::new();
+        let mut array = |place: Place| {
+            let known = arrays.iter().position(|&p| p == place);
+            Variable::Array(known.unwrap_or_else(|| {
+                arrays.push(place);
+                arrays.len() - 1
+            }))
+        };
+        let mut members = Vec::with_capacity(group.steps.len());
+        for &step in &group.steps {
+            let mut variable = |source: Source| match source {
+                Source::Leaf(leaf) => array(Place::Leaf(leaf)),
+                Source::Step(from) => match self.places[from] {
+                    Some(buffer) => array(Place::Buffer(buffer)),
+                    None => Variable::Held(from),
+                },
+            };
+            let mut variables = vec![variable(Source::Step(step))];
+            variables.extend(self.sources[step].iter().map(|&source| variable(source)));
+            let Some(elements) = elements(step) else {
+                unreachable!("groups are of steps that are made number by number");
+            };
+            members.push(Member {
+                elements,
+                variables,
+                width: size(&program.steps[step].shape) / group.rows.max(1),
+            });
+        }
+        let largest = source::largest(group.steps.iter().map(|&s| &program.steps[s]));
+        let code = source::group(&members, group.rows, arrays.len(), largest);
+        (code, arrays)
+    }
+
+    /// Buffers for results: best fit among those that are free, the largest one grown otherwise.
+    fn assign(&mut self, program: &Program) {
+        let n = program.steps.len();
+        let mut group_of = vec![0; n];
+        for (g, group) in self.groups.iter().enumerate() {
+            group.steps.iter().for_each(|&step| group_of[step] = g);
+        }
+        let mut last = group_of.clone();
+        let mut stored = vec![false; n];
+        for (step, sources) in self.sources.iter().enumerate() {
+            for source in sources {
+                let &Source::Step(from) = source else {
+                    continue;
+                };
+                last[from] = last[from].max(group_of[step]);
+                stored[from] |= group_of[from] != group_of[step];
+            }
+        }
+        for &step in &self.outputs {
+            (last[step], stored[step]) = (usize::MAX, true);
+        }
+        let mut free: Vec<usize> = Vec::new();
+        for (g, group) in self.groups.iter().enumerate() {
+            for &step in &group.steps {
+                let length = size(&program.steps[step].shape);
+                if !stored[step] && group.single {
+                    continue;
+                }
+                let buffers = &mut self.buffers;
+                let fit = free.iter().copied().filter(|&b| buffers[b] >= length);
+                let chosen = fit
+                    .min_by_key(|&b| buffers[b])
+                    .or_else(|| free.iter().copied().max_by_key(|&b| buffers[b]))
+                    .unwrap_or_else(|| {
+                        buffers.push(0);
+                        buffers.len() - 1
+                    });
+                buffers[chosen] = buffers[chosen].max(length);
+                free.retain(|&b| b != chosen);
+                self.places[step] = Some(chosen);
+            }
+            let done = (0..n).filter(|&step| last[step] == g && group_of[step] <= g);
+            free.extend(done.filter_map(|step| self.places[step]));
+        }
+    }
+}
+
+/// Which step made what each argument and each output is.
+fn sources(program: &Program) -> (Vec<Vec<Source>>, Vec<usize>) {
+    let mut holder = vec![0; program.buffers.len()];
+    let mut all = Vec::with_capacity(program.steps.len());
+    for (at, step) in program.steps.iter().enumerate() {
+        let source = |value: Value| match value {
+            Value::Leaf(leaf) => Source::Leaf(leaf),
+            Value::Buffer(buffer) => Source::Step(holder[buffer]),
+        };
+        all.push(step.args.iter().map(|a| source(a.value)).collect());
+        holder[step.out] = at;
+    }
+    let outputs = program.outputs.iter().map(|&(buffer, _)| holder[buffer]);
+    (all, outputs.collect())
+}
+
+/// A group in the making.
+struct Grouping<'a> {
+    program: &'a Program,
+    sources: &'a [Vec<Source>],
+    steps: Vec<usize>,
+    /// Numbers of rows that would do, from the largest.
+    rows: Vec<usize>,
+}
+
+/// Products of the first dimensions of a shape, from the longest.
+fn prefixes(shape: &[usize]) -> Vec<usize> {
+    let mut products: Vec<usize> = vec![1];
+    for &n in shape {
+        products.push(products[products.len() - 1] * n);
+    }
+    products.reverse();
+    products.dedup();
+    products
+}
+
+impl<'a> Grouping<'a> {
+    fn new(program: &'a Program, sources: &'a [Vec<Source>], first: usize) -> Self {
+        Grouping {
+            program,
+            sources,
+            steps: vec![first],
+            rows: prefixes(&program.steps[first].shape),
+        }
+    }
+
+    /// Takes what fits of the next steps.
+    fn fill(mut self, next: &[usize], is_elements: &[bool]) -> Group {
+        let mut passed: Vec<usize> = Vec::new();
+        for &step in next.iter().take(WINDOW) {
+            let waits = |source: &Source| matches!(source, Source::Step(s) if passed.contains(s));
+            let waits = self.sources[step].iter().any(waits);
+            if waits || !is_elements[step] || !self.join(step) {
+                passed.push(step);
+            }
+        }
+        let rows = self.rows[0];
+        let single = |&step: &usize| size(&self.program.steps[step].shape) == rows;
+        Group {
+            rows,
+            single: self.steps.len() > 1 && self.steps.iter().all(single),
+            steps: self.steps,
+        }
+    }
+
+    fn join(&mut self, at: usize) -> bool {
+        let step = &self.program.steps[at];
+        let reads = |source: &Source| matches!(source, Source::Step(s) if self.steps.contains(s));
+        let inside: Vec<usize> = (0..step.args.len())
+            .filter(|&i| reads(&self.sources[at][i]))
+            .collect();
+        let sizes = self
+            .steps
+            .iter()
+            .map(|&s| size(&self.program.steps[s].shape));
+        let largest = sizes.max().unwrap_or(0).max(size(&step.shape));
+        if inside.is_empty() && largest > SMALL {
+            return false;
+        }
+        let fits = |&rows: &usize| {
+            let row_by_row = inside
+                .iter()
+                .all(|&argument| is_local(step, argument, rows));
+            let width = largest / rows.max(1);
+            let short = width <= WIDTH && (rows >= ROWS || width <= SHORT);
+            let shared = width == 1 || largest <= SMALL && short;
+            prefixes(&step.shape).contains(&rows) && row_by_row && shared
+        };
+        let rows: Vec<usize> = self.rows.iter().copied().filter(fits).collect();
+        let mut arrays: Vec<Source> = Vec::new();
+        for &s in self.steps.iter().chain([&at]) {
+            arrays.push(Source::Step(s));
+            arrays.extend(&self.sources[s]);
+        }
+        arrays.sort_by_key(|source| format!("{source:?}"));
+        arrays.dedup();
+        if rows.is_empty() || arrays.len() > ARRAYS {
+            return false;
+        }
+        self.rows = rows;
+        self.steps.push(at);
+        true
+    }
+}
+
+/// Whether a row of the result, of so many, needs of an argument its own row alone.
+fn is_local(step: &Step, argument: usize, rows: usize) -> bool {
+    let from = &step.args[argument].shape;
+    let same = |axes: usize| {
+        let prefix = &step.shape[..axes];
+        size(prefix) == rows && from.get(..axes) == Some(prefix)
+    };
+    let most = match &step.kernel {
+        Kernel::Fused(_) | Kernel::Op(Op::Sum | Op::RowMax) => step.shape.len(),
+        Kernel::Op(Op::Pick(_)) if argument == 0 => step.shape.len(),
+        Kernel::Op(
+            Op::ArgMax(_) | Op::Pick(_) | Op::Place(_) | Op::SumPool(_) | Op::SumPoolTranspose(_),
+        ) => 2,
+        _ => return false,
+    };
+    (0..=most).any(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::maxima::maxima;
+    use crate::cuda::source::elements;
+    use crate::{Dtype, Function, Id, Trace, Window, vjp};
+
+    fn plan(program: &Program) -> Plan {
+        let maxima = maxima(program);
+        let steps = program.steps.iter();
+        let is_elements: Vec<bool> = steps
+            .map(|step| elements(step, Dtype::F32, false).is_some())
+            .collect();
+        Plan::new(program, &is_elements, &maxima)
+    }
+
+    /// Every argument still lies in its buffer when it is read, and nothing that a kernel reads of others is overwritten
+    /// by it.
+    fn check(program: &Program, plan: &Plan) {
+        let mut holder: Vec<Option<usize>> = vec![None; plan.buffers.len()];
+        let mut made = vec![false; program.steps.len()];
+        for group in &plan.groups {
+            for &step in &group.steps {
+                for source in &plan.sources[step] {
+                    let &Source::Step(from) = source else {
+                        continue;
+                    };
+                    assert!(made[from], "step {step} reads {from} before it is made");
+                    if let Some(buffer) = plan.places[from] {
+                        assert_eq!(holder[buffer], Some(from), "read by {step}");
+                    } else {
+                        assert!(group.single && group.steps.contains(&from));
+                    }
+                }
+                made[step] = true;
+                if let Some(buffer) = plan.places[step] {
+                    let before = holder[buffer].replace(step);
+                    let read_here = |s: &usize| {
+                        let mut sources = plan.sources[*s].iter();
+                        before.is_some_and(|b| sources.any(|&x| x == Source::Step(b)))
+                    };
+                    assert!(group.steps.len() == 1 || !group.steps.iter().any(read_here));
+                    assert!(plan.buffers[buffer] >= size(&program.steps[step].shape));
+                }
+            }
+        }
+        for (&step, &(_, length)) in plan.outputs.iter().zip(&program.outputs) {
+            let buffer = plan.places[step].unwrap();
+            assert_eq!(holder[buffer], Some(step));
+            assert!(plan.buffers[buffer] >= length);
+        }
+    }
+
+    fn gradients(t: &mut Trace, y: Id, of: &[Id]) -> Program {
+        let one = t.constant_like(1.0, y);
+        let mut outputs = vec![y];
+        outputs.extend(vjp(t, &[(y, one)], of));
+        Program::new(t, &outputs)
+    }
+
+    /// A softmax and its gradient are one kernel, a row after the other, but for the sum over rows.
+    #[test]
+    fn softmax() {
+        let mut t = Trace::new();
+        let (f, y) = (t.leaf(&[128, 10]), t.leaf(&[128, 10]));
+        let log = t.log_sum_exp(f);
+        let yf = t.mul(y, f);
+        let right = t.sum(yf, &[1]);
+        let terms = t.sub(log, right);
+        let loss = t.total(terms);
+        let program = gradients(&mut t, loss, &[f]);
+        let plan = plan(&program);
+        check(&program, &plan);
+        assert_eq!(plan.groups[0].rows, 128);
+        assert!(!plan.groups[0].single);
+        assert_eq!(plan.groups.len(), 2);
+    }
+
+    /// A small max-pool and its gradient are one kernel; of a large one, the pool and what follows it, number by number.
+    #[test]
+    fn pool() {
+        let window = Window {
+            kernel: [2, 2],
+            stride: [2, 2],
+            dilation: [1, 1],
+            pad: [(0, 0); 2],
+        };
+        let plan = |planes: usize| {
+            let mut t = Trace::new();
+            let x = t.leaf(&[planes, 3, 6, 6]);
+            let pooled = t.max_pool(x, window);
+            let y = t.map(Function::Relu, pooled);
+            let program = gradients(&mut t, y, &[x]);
+            let plan = plan(&program);
+            check(&program, &plan);
+            plan.groups
+        };
+        let small = plan(8);
+        assert_eq!(small.len(), 1);
+        assert_eq!(small[0].rows, 8 * 3);
+        let large = plan(1000);
+        assert_eq!(large[0].rows, 1000 * 3 * 9);
+        assert!(large[0].single && large[0].steps.len() >= 3);
+        assert_eq!(large.len(), 2);
+    }
+
+    /// What only a kernel itself reads is not stored.
+    #[test]
+    fn held() {
+        let mut t = Trace::new();
+        let x = t.leaf(&[4, 100]);
+        let a = t.map(Function::Tanh, x);
+        let b = t.map(Function::Sin, a);
+        let c = t.mul(a, b);
+        let program = Program::new(&t, &[c]);
+        let plan = plan(&program);
+        check(&program, &plan);
+        assert_eq!(plan.groups.len(), 1);
+        assert_eq!(plan.buffers.iter().sum::<usize>(), 400);
+    }
+
+    /// Sums over rows wait for all of them.
+    #[test]
+    fn columns_are_another_kernel() {
+        let mut t = Trace::new();
+        let x = t.leaf(&[64, 5]);
+        let a = t.map(Function::Tanh, x);
+        let s = t.sum(a, &[0]);
+        let s = t.expand(s, &[64, 5]);
+        let b = t.mul(a, s);
+        let program = Program::new(&t, &[b]);
+        let plan = plan(&program);
+        check(&program, &plan);
+        assert_eq!(plan.groups.len(), 3);
+    }
+}

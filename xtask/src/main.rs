@@ -64,6 +64,8 @@ const CUDA: [(&str, Check); 1] = [("cuda", |root| {
         "polariscope-network",
         "-p",
         "polariscope-infinite",
+        "-p",
+        "polariscope-train",
         "--test",
         "cuda",
         "--test",

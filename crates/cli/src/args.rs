@@ -129,12 +129,14 @@ impl Common {
                     | Verb::Geometry(_)
                     | Verb::Kernel(_)
                     | Verb::Regress(_)
+                    | Verb::Train(_)
+                    | Verb::Experiment(_)
                     | Verb::Plan(_)
                     | Verb::Check(_)
             );
             if !runs {
                 return Err(CliError::Usage(
-                    "only eval, geometry, kernel, regress, plan and check run on a GPU yet; use --device cpu"
+                    "only eval, geometry, kernel, regress, train, experiment, plan and check run on a GPU yet; use --device cpu"
                         .into(),
                 ));
             }
@@ -144,8 +146,10 @@ impl Common {
             let wrong = match (self.device, self.dtype, verb) {
                 (Device::Cpu, ..) => Some("only a GPU has fast products; add --device cuda"),
                 (_, Dtype::F64, _) => Some("these are products of f32; leave one of the two out"),
-                (.., Verb::Geometry(_) | Verb::Plan(_)) => None,
-                _ => Some("only geometry takes it; leave it out"),
+                (.., Verb::Geometry(_) | Verb::Train(_) | Verb::Experiment(_) | Verb::Plan(_)) => {
+                    None
+                }
+                _ => Some("only geometry, train and experiment take it; leave it out"),
             };
             if let Some(wrong) = wrong {
                 return Err(CliError::Usage(format!("--precision fast: {wrong}")));

@@ -86,6 +86,7 @@ impl From<TrainError> for CliError {
         match e {
             TrainError::Diverged(_)
             | TrainError::Stalled { .. }
+            | TrainError::Device(_)
             | TrainError::Checkpoint { .. } => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }

@@ -45,6 +45,8 @@ pub struct Watch<'a> {
     work: Work,
     common: &'a Common,
     started: Instant,
+    /// Steps that the bar knows of.
+    seen: u64,
     announced: bool,
     /// When to save next.
     save_at: Instant,
@@ -57,6 +59,7 @@ impl<'a> Watch<'a> {
         Self {
             progress: Progress::new(work.unit, work.total, work.first, common),
             directory,
+            seen: work.first,
             work,
             common,
             started: Instant::now(),
@@ -126,7 +129,8 @@ impl<'a> Watch<'a> {
 
 impl<T: Real> Observer<T> for Watch<'_> {
     fn on_step(&mut self, state: &State<T>, _total: u64) -> Control {
-        self.progress.advance(1);
+        self.progress.advance(state.step - self.seen);
+        self.seen = state.step;
         self.tick(state.step, || state.to_bytes())
     }
 

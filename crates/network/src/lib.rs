@@ -15,6 +15,6 @@ pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};
-pub use resident::{Card, Resident};
+pub use resident::{Card, Draws, Resident};
 pub use weights::Weights;
 pub use weights_io::{Contents, WeightsError};

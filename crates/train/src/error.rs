@@ -1,5 +1,6 @@
 //! What can be wrong with a training run: one line each, with what would be right.
 
+use polariscope_diff::cuda::CudaError;
 use polariscope_graph::Graph;
 
 /// A run that cannot start, or that cannot go on.
@@ -94,6 +95,9 @@ pub enum TrainError {
     /// The loss or a gradient stopped being a number.
     #[error(transparent)]
     Diverged(#[from] Box<Diverged>),
+    /// A GPU that is not there, or that failed.
+    #[error(transparent)]
+    Device(#[from] CudaError),
     /// A gradient flow whose step became too small to move anything.
     #[error(
         "gradient flow stalled at time {time}: even a step of {dt:.1e} is refused, because the gradient jumps (as at the kinks of relu) or is lost in rounding; try a smooth activation such as softplus:5, a larger max-gradient-change, or f64"

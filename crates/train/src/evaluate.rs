@@ -1,8 +1,8 @@
 //! Outputs, loss and accuracy on a set, in evaluation mode.
 
-use polariscope_diff::{Number, Program, Trace};
+use polariscope_diff::{Device, Number, Program, Trace};
 use polariscope_graph::Graph;
-use polariscope_network::{Network, Weights};
+use polariscope_network::{Network, NetworkError, Weights};
 use rayon::prelude::*;
 
 use crate::samples::{correct, widen};
@@ -27,10 +27,15 @@ pub struct Evaluator<T> {
 }
 
 impl<T: Number> Evaluator<T> {
-    /// For a network and a loss.
+    /// For a network and a loss, on the processor.
     pub fn new(graph: &Graph, objective: impl Into<Objective>) -> Self {
+        Self::on(Device::Cpu, graph, objective)
+    }
+
+    /// On any device.
+    pub fn on(device: Device, graph: &Graph, objective: impl Into<Objective>) -> Self {
         Evaluator {
-            network: Network::new(graph.clone()),
+            network: Network::on(graph.clone(), device),
             objective: objective.into(),
         }
     }
@@ -42,7 +47,10 @@ impl<T: Number> Evaluator<T> {
         for x in x.chunks(CHUNK * graph.input().len()) {
             let x: Vec<T> = x.par_iter().map(|&x| widen(x)).collect();
             let part = self.network.output(weights, &x);
-            f.extend(part.map_err(|_| TrainError::shapes(graph))?);
+            f.extend(part.map_err(|e| match e {
+                NetworkError::Device(e) => e.into(),
+                _ => TrainError::shapes(graph),
+            })?);
         }
         Ok(f)
     }

@@ -6,12 +6,8 @@ use polariscope_diff::{Number, Program, Session};
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 
+use crate::expressions::{GRADIENT, LOSS, OUTPUT};
 use crate::{Batch, Origin};
-
-/// Positions in the outputs of a plan: loss, f, gradients, then batch statistics.
-pub(crate) const LOSS: usize = 0;
-pub(crate) const OUTPUT: usize = 1;
-pub(crate) const GRADIENT: usize = 2;
 
 /// The plan of a chunk.
 pub(crate) struct Compiled {

@@ -23,13 +23,16 @@
 
 mod codec;
 mod config;
+mod cuda;
 mod ensemble;
 mod error;
 mod evaluate;
+mod expressions;
 mod flow;
 mod hessian;
 mod history;
 mod lane;
+mod local;
 mod loss;
 mod objective;
 mod optimiser;

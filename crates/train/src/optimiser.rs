@@ -159,6 +159,17 @@ impl Optimiser {
         }
     }
 
+    /// What multiplies the update of step t (from 1): η, for Adam η/(1 − β₁ᵗ); and what multiplies √v: 1/√(1 − β₂ᵗ).
+    pub(crate) fn rates(&self, t: u64, learning_rate: f64) -> [f64; 2] {
+        match *self {
+            Optimiser::Sgd { .. } => [learning_rate, 1.0],
+            Optimiser::Adam { beta1, beta2, .. } => {
+                let power = |beta: f64| 1.0 - beta.powi(t.min(i32::MAX as u64) as i32);
+                [learning_rate / power(beta1), power(beta2).sqrt().recip()]
+            }
+        }
+    }
+
     /// Moves trainable tensor `i` at step `t` (from 1) by its gradient times `clip`.
     pub fn update<T: Real>(
         &self,
@@ -210,9 +221,7 @@ impl Optimiser {
                 eps,
                 weight_decay,
             } => {
-                let power = |beta: f64| 1.0 - beta.powi(t.min(i32::MAX as u64) as i32);
-                let rate = T::from_f64(learning_rate / power(beta1));
-                let root = T::from_f64(power(beta2).sqrt().recip());
+                let [rate, root] = self.rates(t, learning_rate).map(T::from_f64);
                 let [b1, b2, c1, c2] = [beta1, beta2, 1.0 - beta1, 1.0 - beta2].map(T::from_f64);
                 let [eps, decay] = [eps, weight_decay].map(T::from_f64);
                 blocks(

@@ -5,7 +5,7 @@ use polariscope_graph::{Graph, Role};
 use polariscope_network::Weights;
 
 use crate::codec::{Reader, Writer};
-use crate::{Config, Moments, Row, TrainError};
+use crate::{Config, Loss, Metrics, Moments, Row, TrainError};
 
 const KIND: &[u8; 8] = b"PLRTRAIN";
 
@@ -51,6 +51,30 @@ impl<T: Real> State<T> {
             history: Vec::new(),
             running: Running::default(),
         }
+    }
+
+    /// Ends a row of the history, of a run with `loss` on `samples` samples.
+    pub(crate) fn close_row(
+        &mut self,
+        epoch: u64,
+        (loss, samples): (Loss, usize),
+        classes: bool,
+        test: Option<Metrics>,
+    ) {
+        let running = std::mem::take(&mut self.running);
+        let count = running.samples.max(1) as f64;
+        let train_loss = match loss {
+            // The sum over the set, averaged over the epochs of the row.
+            Loss::Sse => running.loss * samples as f64 / count,
+            _ => running.loss / count,
+        };
+        self.history.push(Row {
+            epoch,
+            train_loss,
+            train_accuracy: classes.then(|| running.correct as f64 / count),
+            test_loss: test.map(|t| t.loss),
+            test_accuracy: test.and_then(|t| t.accuracy),
+        });
     }
 
     /// Checks that every tensor has the graph's shape and the optimiser its buffers.

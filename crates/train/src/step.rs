@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::{Id, Number, Program, Session, vjp};
+use polariscope_diff::{Number, Program, Session};
 use polariscope_graph::{Graph, Node, Op, Role};
-use polariscope_network::{Lowered, Mode, Weights, lower, multiplications, samples_a_task};
+use polariscope_network::{Weights, multiplications, samples_a_task};
 use rayon::prelude::*;
 
+use crate::expressions::{Expressions, Running, mask_name};
 use crate::lane::{Chunk, Compiled, Lane, Shared};
 use crate::{Objective, TrainError};
 
@@ -37,13 +38,6 @@ pub struct Batch<'a, T> {
     pub seed: u64,
     /// Step of the dropout masks.
     pub step: u64,
-}
-
-/// A batch-norm layer's buffers: indices of running mean and variance, weight of the new batch.
-struct Running {
-    mean: usize,
-    variance: usize,
-    momentum: f64,
 }
 
 /// The gradient of a batch of a fixed size, planned once.
@@ -124,42 +118,10 @@ impl<T: Number> BatchGradient<T> {
 
     /// Adds the plan of a chunk of `samples` out of `batch`.
     fn compile(&mut self, graph: &Graph, samples: usize, batch: usize) -> Result<(), TrainError> {
-        let Lowered {
-            trace: mut t,
-            params,
-            output,
-            statistics,
-            masks,
-            ..
-        } = lower(graph, samples, Mode::Train);
-        let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
-        let value = self.objective.expression(&mut t, output, batch);
-        let one = t.constant(1.0, &[1]);
-        let mut wanted = vec![value, output];
-        let gradients = vjp(&mut t, &[(value, one)], &trainable);
-        let vanishes = |&g: &Id| t.constant_value(g) == Some(0.0);
-        let idle = gradients.iter().all(vanishes);
-        wanted.extend(gradients);
-        wanted.extend(statistics.iter().flat_map(|s| [s.mean, s.variance]));
-        if idle {
-            return Err(TrainError::NothingToTrain {
-                network: graph.name.clone(),
-            });
-        }
-        let mask = |m: &polariscope_network::Mask| {
-            (t.shape(m.leaf).iter().product::<usize>() / samples, m.rate)
-        };
-        self.mask_names = (0..masks.len()).map(|i| format!("dropout.{i}")).collect();
-        self.running = statistics
-            .iter()
-            .map(|s| Running {
-                mean: s.running_mean.0,
-                variance: s.running_var.0,
-                momentum: s.momentum,
-            })
-            .collect();
-        let masks = masks.iter().map(mask).collect();
-        let program = Arc::new(Program::new(&t, &wanted));
+        let e = Expressions::new(graph, self.objective, samples, batch)?;
+        self.mask_names = (0..e.masks.len()).map(mask_name).collect();
+        self.running = e.running;
+        let (program, masks) = (Arc::new(Program::new(&e.trace, &e.outputs)), e.masks);
         self.plans.push(Compiled { program, masks });
         Ok(())
     }
@@ -274,7 +236,7 @@ pub fn samples_at_once(graph: &Graph, batch: usize) -> usize {
 }
 
 /// Refuses a batch in which some batch-norm layer would see one number a channel.
-fn check_norms(graph: &Graph, batch: usize) -> Result<(), TrainError> {
+pub(crate) fn check_norms(graph: &Graph, batch: usize) -> Result<(), TrainError> {
     let alone = |n: &&Node| match n.op {
         Op::BatchNorm { weight, .. } => batch == 1 && graph.param(weight).len() == n.shape.len(),
         _ => false,

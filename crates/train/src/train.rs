@@ -1,19 +1,19 @@
 //! The training loop: batches, updates, history.
 
-use polariscope_diff::Number;
+use std::time::{Duration, Instant};
+
+use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
-use polariscope_random::Stream;
-use rayon::prelude::*;
+use polariscope_network::Card;
 
-use crate::optimiser::{clip_factor, square_sum};
-use crate::samples::{correct, widen};
-use crate::{
-    Batch, BatchGradient, Config, Diverged, Evaluator, Labels, Loss, Row, Running, Samples, State,
-    TrainError, label_noise,
-};
+use crate::cuda::Fleet;
+use crate::local::Local;
+use crate::{Config, Labels, Row, Samples, State, TrainError, label_noise};
 
-/// Numbers of a batch under which one thread gathers them.
-const GATHER: usize = 1 << 16;
+/// How long a GPU works between two looks at it.
+const LOOK: Duration = Duration::from_millis(500);
+/// Updates before the first look.
+const FIRST: u64 = 16;
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,8 @@ pub enum Outcome {
 
 /// Watches a run; every state it sees can be saved and continued from.
 pub trait Observer<T> {
-    /// After every update; `state.step` of `total` are done.
+    /// After updates, `state.step` of `total` are done: after every one on the processor, after those of half a second on a
+    /// GPU.
     fn on_step(&mut self, _state: &State<T>, _total: u64) -> Control {
         Control::Continue
     }
@@ -51,47 +52,28 @@ pub struct Quiet;
 
 impl<T> Observer<T> for Quiet {}
 
-/// A run: a network, its data and its state.
-pub struct Trainer<'a, T> {
-    graph: &'a Graph,
-    config: &'a Config,
-    train: Samples<'a>,
-    test: Option<Samples<'a>>,
-    state: State<T>,
-    /// Indices of the trainable parameters.
-    trainable: Vec<usize>,
+/// Samples and targets, checked.
+pub(crate) struct Problem<'a, T> {
+    pub train: Samples<'a>,
+    pub test: Option<Samples<'a>>,
     /// Training classes, with label noise.
-    classes: Option<Vec<u32>>,
-    targets: Vec<T>,
-    batch: usize,
-    /// Gradients of whole batches and, where it is smaller, of the last one.
-    plans: Vec<BatchGradient<T>>,
-    evaluator: Evaluator<T>,
-    order: Order,
-    x: Vec<T>,
-    y: Vec<T>,
+    pub classes: Option<Vec<u32>>,
+    /// Training targets, with label noise.
+    pub targets: Vec<T>,
 }
 
-/// The order of the samples in an epoch.
-struct Order {
-    epoch: Option<u64>,
-    rows: Vec<usize>,
-}
-
-impl<'a, T: Number> Trainer<'a, T> {
-    /// Checks everything and plans the gradients; `state` is fresh or a checkpoint's.
+impl<'a, T: Number> Problem<'a, T> {
+    /// Checks samples against a network and a configuration.
     pub fn new(
-        graph: &'a Graph,
-        config: &'a Config,
+        graph: &Graph,
+        config: &Config,
         train: Samples<'a>,
         test: Option<Samples<'a>>,
-        state: State<T>,
     ) -> Result<Self, TrainError> {
         config.check()?;
         train.check(graph, "training")?;
         test.map_or(Ok(()), |test| test.check(graph, "test"))?;
-        state.check(graph, config)?;
-        let (n, outputs) = (train.len(), graph.output().len());
+        let outputs = graph.output().len();
         let classes = match train.y {
             Labels::Classes(y) => Some(label_noise(
                 y,
@@ -113,227 +95,128 @@ impl<'a, T: Number> Trainer<'a, T> {
             ..train
         };
         let targets = noisy.targets(config.loss, outputs);
-        let batch = config.batch_size.on(n);
-        let sizes = [batch, n % batch].into_iter().filter(|&size| size > 0);
-        let plans = sizes.map(|size| BatchGradient::new(graph, config.loss.into(), size));
-        let plans = plans.collect::<Result<_, _>>()?;
-        Ok(Trainer {
-            graph,
-            config,
+        Ok(Problem {
             train,
             test,
-            state,
-            trainable: graph.trainable().collect(),
             classes,
             targets,
-            batch,
-            plans,
-            evaluator: Evaluator::new(graph, config.loss),
-            order: Order {
-                epoch: None,
-                rows: (0..n).collect(),
-            },
-            x: Vec::new(),
-            y: Vec::new(),
+        })
+    }
+}
+
+/// A run: a network, its data and its state.
+pub struct Trainer<'a, T> {
+    config: &'a Config,
+    samples: usize,
+    side: Side<'a, T>,
+}
+
+/// Where it runs.
+enum Side<'a, T> {
+    Cpu(Box<Local<'a, T>>),
+    Cuda(Box<Fleet<'a, T>>),
+}
+
+impl<'a, T: Number> Trainer<'a, T> {
+    /// A run on the processor. Checks everything and plans the gradients; `state` is fresh or a checkpoint's.
+    pub fn new(
+        graph: &'a Graph,
+        config: &'a Config,
+        train: Samples<'a>,
+        test: Option<Samples<'a>>,
+        state: State<T>,
+    ) -> Result<Self, TrainError> {
+        Self::on(Place::default(), graph, config, (train, test), state)
+    }
+
+    /// A run on any device.
+    pub fn on(
+        place: Place,
+        graph: &'a Graph,
+        config: &'a Config,
+        (train, test): (Samples<'a>, Option<Samples<'a>>),
+        state: State<T>,
+    ) -> Result<Self, TrainError> {
+        let problem = Problem::new(graph, config, train, test)?;
+        state.check(graph, config)?;
+        let samples = train.len();
+        let side = match place.device {
+            Device::Cpu => Side::Cpu(Box::new(Local::new(graph, config, problem, state)?)),
+            Device::Cuda(ordinal) => {
+                let card = Card {
+                    ordinal,
+                    precision: place.precision,
+                };
+                let fleet = Fleet::new(graph, config, &problem, vec![state], card)?;
+                Side::Cuda(Box::new(fleet))
+            }
+        };
+        Ok(Trainer {
+            config,
+            samples,
+            side,
         })
     }
 
     /// Where the run stands.
     pub fn state(&self) -> &State<T> {
-        &self.state
+        match &self.side {
+            Side::Cpu(local) => &local.state,
+            Side::Cuda(fleet) => &fleet.states[0],
+        }
     }
 
     /// Ends the run.
     pub fn into_state(self) -> State<T> {
-        self.state
+        match self.side {
+            Side::Cpu(local) => local.state,
+            Side::Cuda(mut fleet) => fleet.states.swap_remove(0),
+        }
     }
 
     /// Updates of the whole run.
     pub fn total_steps(&self) -> u64 {
-        self.config.total_steps(self.train.len())
+        self.config.total_steps(self.samples)
     }
 
     /// Runs to the end, or until the observer stops it. After an error the state is the last good one.
     pub fn run(&mut self, observer: &mut dyn Observer<T>) -> Result<Outcome, TrainError> {
         let total = self.total_steps();
-        while self.state.step < total {
-            let rows = self.state.history.len();
-            self.step()?;
-            let mut control = observer.on_step(&self.state, total);
-            if let Some(row) = self.state.history.get(rows)
-                && observer.on_epoch(row, &self.state) == Control::Stop
+        let mut several = FIRST;
+        while self.state().step < total {
+            let rows = self.state().history.len();
+            let started = Instant::now();
+            self.advance(several)?;
+            if started.elapsed() < LOOK / 2 {
+                several = several.saturating_mul(2);
+            }
+            let state = self.state();
+            let mut control = observer.on_step(state, total);
+            if let Some(row) = state.history.get(rows)
+                && observer.on_epoch(row, state) == Control::Stop
             {
                 control = Control::Stop;
             }
-            if control == Control::Stop && self.state.step < total {
+            if control == Control::Stop && state.step < total {
                 return Ok(Outcome::Stopped);
             }
         }
         Ok(Outcome::Finished)
     }
 
-    /// One update; returns the loss of its batch before it.
-    pub fn step(&mut self) -> Result<f64, TrainError> {
-        let (n, step) = (self.train.len(), self.state.step);
-        let an_epoch = n.div_ceil(self.batch) as u64;
-        let (epoch, first) = (step / an_epoch, (step % an_epoch) as usize * self.batch);
-        let size = self.batch.min(n - first);
-        self.gather(epoch, first..first + size);
-        let batch = Batch {
-            x: &self.x,
-            y: &self.y,
-            origin: &[],
-            seed: self.config.batch_seed,
-            step,
-        };
-        let plan = usize::from(size < self.batch);
-        self.plans[plan].run(&self.state.weights, batch);
-        let gradient = &self.plans[plan];
-        let loss = gradient.loss();
-        let total = self.total_steps();
-        let rate = self.config.rate(step, total);
-        let tensors = 0..self.trainable.len();
-        if !loss.is_finite() || !tensors.clone().all(|i| finite(gradient.gradient(i))) {
-            let tensors = tensors.map(|i| (self.trainable[i], gradient.gradient(i)));
-            return Err(self.diverged(epoch, loss, rate, tensors).into());
-        }
-        let clip = self.config.clip.map_or(1.0, |most| {
-            let squares = tensors.clone().map(|i| square_sum(gradient.gradient(i)));
-            clip_factor(squares.sum::<f64>().sqrt(), most)
-        });
-        let State {
-            weights, moments, ..
-        } = &mut self.state;
-        for i in tensors {
-            let values = &mut weights.values[self.trainable[i]];
-            let g = gradient.gradient(i);
-            self.config
-                .optimiser
-                .update((step + 1, rate), moments, i, values, (g, clip));
-        }
-        gradient.follow_statistics(weights);
-        self.state.step += 1;
-        self.count(loss, first..first + size);
-        let done = self.state.step;
-        let row_due =
-            done.is_multiple_of(an_epoch) && (epoch + 1).is_multiple_of(self.config.row_every);
-        if row_due || done == total {
-            self.close_row(epoch + 1)?;
-        }
-        Ok(loss)
+    /// One update.
+    pub fn step(&mut self) -> Result<(), TrainError> {
+        self.advance(1)
     }
 
-    /// Brings the samples of a batch together; the whole set, in its own order, only once.
-    fn gather(&mut self, epoch: u64, range: std::ops::Range<usize>) {
-        let n = self.train.len();
-        if self.batch == n {
-            if self.order.epoch.is_none() {
-                self.x = self.train.x.iter().map(|&x| widen(x)).collect();
-                self.y = self.targets.clone();
-                self.order.epoch = Some(0);
-            }
-            return;
-        }
-        if self.order.epoch != Some(epoch) {
-            self.order.rows.clear();
-            self.order.rows.extend(0..n);
-            Stream::new(self.config.batch_seed, epoch, "order")
-                .cursor()
-                .shuffle(&mut self.order.rows);
-            self.order.epoch = Some(epoch);
-        }
-        let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
-        let rows = &self.order.rows[range];
-        self.x.resize(rows.len() * sample, T::ZERO);
-        self.y.resize(rows.len() * outputs, T::ZERO);
-        let (source, targets) = (self.train.x, &self.targets);
-        let copy = |(to, &row): (&mut [T], &usize)| {
-            let from = &source[row * sample..(row + 1) * sample];
-            to.iter_mut()
-                .zip(from)
-                .for_each(|(to, &from)| *to = widen(from));
-        };
-        if self.x.len() < GATHER {
-            self.x.chunks_mut(sample).zip(rows).for_each(copy);
-        } else {
-            self.x.par_chunks_mut(sample).zip(rows).for_each(copy);
-        }
-        for (to, &row) in self.y.chunks_mut(outputs).zip(rows) {
-            to.copy_from_slice(&targets[row * outputs..(row + 1) * outputs]);
+    /// One update on the processor, up to `several` on a GPU, none of them beyond the end of a row.
+    fn advance(&mut self, several: u64) -> Result<(), TrainError> {
+        match &mut self.side {
+            Side::Cpu(local) => local.step(),
+            Side::Cuda(fleet) => match fleet.advance(several)?.swap_remove(0) {
+                None => Ok(()),
+                Some(error) => Err(error),
+            },
         }
     }
-
-    /// Adds a batch to the row in the making.
-    fn count(&mut self, loss: f64, range: std::ops::Range<usize>) {
-        let samples = range.len();
-        let running = &mut self.state.running;
-        running.loss += match self.config.loss {
-            Loss::Sse => loss,
-            _ => loss * samples as f64,
-        };
-        running.samples += samples as u64;
-        let Some(classes) = &self.classes else { return };
-        let gradient = &self.plans[usize::from(samples < self.batch)];
-        let outputs = self.graph.output().len();
-        let mut rows = self.order.rows[range].iter().map(|&row| classes[row]);
-        for f in gradient.outputs() {
-            running.correct += correct(f, outputs, rows.by_ref().take(f.len() / outputs));
-        }
-    }
-
-    fn close_row(&mut self, epoch: u64) -> Result<(), TrainError> {
-        let test = match &self.test {
-            Some(test) => Some(self.evaluator.evaluate(&self.state.weights, test, &[])?),
-            None => None,
-        };
-        let Running {
-            loss,
-            correct,
-            samples,
-        } = std::mem::take(&mut self.state.running);
-        let count = samples.max(1) as f64;
-        let train_loss = match self.config.loss {
-            // The sum over the set, averaged over the epochs of the row.
-            Loss::Sse => loss * self.train.len() as f64 / count,
-            _ => loss / count,
-        };
-        self.state.history.push(Row {
-            epoch,
-            train_loss,
-            train_accuracy: self.classes.is_some().then(|| correct as f64 / count),
-            test_loss: test.map(|t| t.loss),
-            test_accuracy: test.and_then(|t| t.accuracy),
-        });
-        Ok(())
-    }
-
-    fn diverged<'g>(
-        &self,
-        epoch: u64,
-        loss: f64,
-        learning_rate: f64,
-        gradients: impl Iterator<Item = (usize, &'g [T])>,
-    ) -> Box<Diverged> {
-        let (mut param, mut gradient) = (self.trainable[0], 0.0_f64);
-        for (i, values) in gradients {
-            for g in values.iter().map(|g| g.to_f64()) {
-                if !gradient.is_nan() && (g.is_nan() || g.abs() > gradient.abs()) {
-                    (param, gradient) = (i, g);
-                }
-            }
-        }
-        Box::new(Diverged {
-            step: self.state.step + 1,
-            epoch: epoch + 1,
-            loss,
-            parameter: self.graph.params[param].name.clone(),
-            gradient,
-            learning_rate,
-        })
-    }
-}
-
-/// Whether every number is finite. No early exit: the loop vectorises.
-fn finite<T: Number>(x: &[T]) -> bool {
-    x.iter().fold(true, |all, x| all & x.is_finite())
 }

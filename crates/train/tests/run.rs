@@ -1,6 +1,6 @@
 //! Whole runs: reproducibility, resume, history, divergence, label noise, errors.
 
-use polariscope_diff::Number;
+use polariscope_diff::{Number, Place};
 use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
 use polariscope_random::Stream;
 use polariscope_train::{
@@ -330,6 +330,7 @@ fn an_ensemble_is_its_members() {
         ..Config::default()
     };
     let states = ensemble(
+        Place::default(),
         &problem.graph,
         &config,
         (problem.samples(), None),

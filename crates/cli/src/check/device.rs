@@ -7,6 +7,8 @@ use polariscope_geometry::{
 use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights};
 
+use polariscope_train::{BatchSize, Config, Labels, Length, Quiet, Samples, State, Trainer};
+
 use super::{Fault, Outcome};
 
 /// A comparison with the CPU: the claim, how far the numbers may differ, and how far they do on GPU number n.
@@ -46,6 +48,13 @@ const COMPARISONS: &[Comparison] = &[
     ("LeNet, dipole, f64", 1e-11, |n| dipole("lenet", n)),
     ("ResNet-18, dipole, f64", 1e-11, |n| dipole("resnet18", n)),
     ("LeNet, G of 64 networks, f64", 1e-9, geometry),
+    ("LeNet, weights after 20 steps, f64", 1e-11, |n| {
+        training("lenet", 20, n)
+    }),
+    // Its differences double with every step.
+    ("ResNet-18, weights after 5 steps, f64", 1e-11, |n| {
+        training("resnet18", 5, n)
+    }),
 ];
 
 /// Measures everything on GPU number `ordinal`; `done` is told after each.
@@ -182,5 +191,36 @@ fn geometry(ordinal: usize) -> Result<f64, Fault> {
     Ok(distance(
         &sampled(Device::Cuda(ordinal))?,
         &sampled(Device::Cpu)?,
+    ))
+}
+
+/// SGD with momentum in batches of 8.
+fn training(name: &str, steps: u64, ordinal: usize) -> Result<f64, Fault> {
+    const SAMPLES: usize = 60;
+    let graph = network(name, "1x32x32")?;
+    let x = numbers::<f32>(SAMPLES * graph.input().len());
+    let y: Vec<u32> = (0..SAMPLES as u32).map(|i| i * i % 10).collect();
+    let config = Config {
+        batch_size: BatchSize::Of(8),
+        length: Length::Steps(steps),
+        ..Config::default()
+    };
+    let trained = |device| -> Result<Vec<f64>, Fault> {
+        let set = Samples {
+            x: &x,
+            y: Labels::Classes(&y),
+        };
+        let place = Place {
+            device,
+            ..Place::default()
+        };
+        let state = State::<f64>::new(&graph, &config, 3);
+        let mut trainer = Trainer::on(place, &graph, &config, (set, None), state)?;
+        trainer.run(&mut Quiet)?;
+        Ok(trainer.into_state().weights.values.concat())
+    };
+    Ok(distance(
+        &trained(Device::Cuda(ordinal))?,
+        &trained(Device::Cpu)?,
     ))
 }

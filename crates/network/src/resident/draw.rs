@@ -88,6 +88,21 @@ extern "C" __global__ void normal(T* out, const unsigned* indices, unsigned s0, 
     }
     store(out, n, block, y);
 }
+// 0 with probability `rate`, otherwise 1 / (1 - rate), from the stream of a step.
+extern "C" __global__ void mask(T* out, const unsigned* step, unsigned s0, unsigned s1,
+    unsigned h0, unsigned h1, double rate, int n) {
+    const unsigned block = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned x[4]; float y[4];
+    words(block, step, s0, s1, h0, h1, x);
+    const float threshold = (float)(2.0 * rate - 1.0);
+    const T keep = (T)(1.0 / (1.0 - rate));
+    const int first = block / 16 * 64 + block % 16;
+    #pragma unroll
+    for (int w = 0; w < 4; ++w) {
+        y[w] = __fmul_rn(__int2float_rn(((int)x[w] >> 7) | 1), 1.0f / 16777216.0f);
+        if (first + w * 16 < n) out[first + w * 16] = y[w] < threshold ? (T)0 : keep;
+    }
+}
 extern "C" __global__ void constant(T* out, const unsigned*, unsigned, unsigned, unsigned, unsigned,
     double value, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -101,6 +116,7 @@ pub struct Draws {
     uniform: Kernel,
     normal: Kernel,
     constant: Kernel,
+    mask: Kernel,
     /// The chosen networks, and two words for each.
     networks: Vec<u64>,
     indices: Array<u32>,
@@ -113,14 +129,14 @@ impl Draws {
             Dtype::F32 => "float",
             Dtype::F64 => "double",
         };
-        let sources = ["uniform", "normal", "constant"].map(|name| Source {
+        let sources = ["uniform", "normal", "constant", "mask"].map(|name| Source {
             text: format!("typedef {number} T;{TEXT}"),
             name,
             threads: THREADS,
             shared: 0,
         });
         let kernels = gpu.compile(&sources)?;
-        let Ok([uniform, normal, constant]) = <[Kernel; 3]>::try_from(kernels) else {
+        let Ok([uniform, normal, constant, mask]) = <[Kernel; 4]>::try_from(kernels) else {
             unreachable!("every source was compiled");
         };
         Ok(Draws {
@@ -130,6 +146,7 @@ impl Draws {
             uniform,
             normal,
             constant,
+            mask,
         })
     }
 
@@ -145,7 +162,7 @@ impl Draws {
         if self.indices.len() < words.len() {
             self.indices = self.gpu.zeros(words.len())?;
         }
-        self.gpu.upload(&words, 0, &mut self.indices)?;
+        self.gpu.upload(&words, 0, &self.indices)?;
         self.networks = networks.to_vec();
         Ok(())
     }
@@ -171,21 +188,53 @@ impl Draws {
             return Ok(true);
         }
         let threads = n.next_multiple_of(CHUNK) / each;
-        let word = |word: u32| Argument::Int(word as i32);
-        let [h0, h1] = Stream::name(name);
-        let arguments = [
-            T::argument(out, n * networks),
-            Argument::U32(&self.indices, 2 * networks),
-            word(seed as u32),
-            word((seed >> 32) as u32),
-            word(h0),
-            word(h1),
-            // As `Weights` rounds it.
-            Argument::Number(f64::from(value as f32)),
-            Argument::Int(n as i32),
-        ];
+        let indices = Argument::U32(&self.indices, 2 * networks);
+        // As `Weights` rounds it.
+        let value = f64::from(value as f32);
+        let out = T::argument(out, n * networks);
+        let arguments = stream(out, indices, seed, name, value, n);
         let blocks = [threads.div_ceil(THREADS), networks, 1];
         self.gpu.start(kernel, blocks, &arguments)?;
         Ok(true)
     }
+
+    /// A dropout mask of `n` numbers: 0 with probability `rate`, otherwise 1/(1 − rate), from the stream of the step that
+    /// `clock` tells.
+    pub fn mask<T: Number>(
+        &self,
+        seed: u64,
+        name: &str,
+        rate: f64,
+        clock: &Array<i64>,
+        (out, n): (&Array<T>, usize),
+    ) -> Result<(), CudaError> {
+        let threads = n.next_multiple_of(CHUNK) / 4;
+        let step = Argument::I64(clock, 1);
+        let arguments = stream(T::argument(out, n), step, seed, name, rate, n);
+        let blocks = [threads.div_ceil(THREADS), 1, 1];
+        self.gpu.start(&self.mask, blocks, &arguments)
+    }
+}
+
+/// What every kernel takes: where to, the indices of the streams, their seed and name, a number, and how many are made.
+fn stream<'a>(
+    out: Argument<'a>,
+    indices: Argument<'a>,
+    seed: u64,
+    name: &str,
+    value: f64,
+    n: usize,
+) -> [Argument<'a>; 8] {
+    let word = |word: u32| Argument::Int(word as i32);
+    let [h0, h1] = Stream::name(name);
+    [
+        out,
+        indices,
+        word(seed as u32),
+        word((seed >> 32) as u32),
+        word(h0),
+        word(h1),
+        Argument::Number(value),
+        Argument::Int(n as i32),
+    ]
 }

@@ -12,7 +12,7 @@ use polariscope_random::Stream;
 
 use crate::network::{Query, expressions};
 use crate::{NetworkError, Scalar, Weights, differences};
-use draw::Draws;
+pub use draw::Draws;
 
 /// Operations that keep a GPU busy: networks are taken together up to this many.
 const BUSY: f64 = 4e10;
@@ -32,6 +32,8 @@ pub struct Resident<T> {
     /// Numbers of an answer.
     length: usize,
     together: usize,
+    /// Those that lie there, by network.
+    cotangents: Vec<Vec<T>>,
 }
 
 /// Where and how.
@@ -101,6 +103,7 @@ impl<T: Number> Resident<T> {
             workspace: Workspace::new(gpu.clone(), &program, card.precision)?,
             leaves: one.leaves,
             length: one.outputs[0].1,
+            cotangents: vec![Vec::new(); together],
             together,
             gpu,
         })
@@ -198,7 +201,12 @@ impl<T: Number> Resident<T> {
 
     /// The cotangents of [`Resident::input_vjp`] for one of the networks, one after the other.
     pub fn set_cotangents(&mut self, slot: usize, u: &[T]) -> Result<(), NetworkError> {
-        Ok(self.set(1 + self.graph.params.len(), slot, u)?)
+        // Mostly they are those of the networks before.
+        if self.cotangents[slot] != u {
+            self.set(1 + self.graph.params.len(), slot, u)?;
+            self.cotangents[slot] = u.to_vec();
+        }
+        Ok(())
     }
 
     fn set(&mut self, leaf: usize, slot: usize, values: &[T]) -> Result<(), CudaError> {
@@ -206,6 +214,12 @@ impl<T: Number> Resident<T> {
             0 => Ok(()),
             n => self.workspace.upload(leaf, slot * n, values),
         }
+    }
+
+    /// Runs, and leaves the answers of the networks one after the other.
+    pub fn run(&mut self) -> Result<&Array<T>, NetworkError> {
+        self.workspace.start()?;
+        Ok(self.workspace.result(0))
     }
 
     /// Memory for so many answers.

@@ -62,7 +62,8 @@ pub(super) fn run<T: Float>(job: Job, config: &Config, ntk: Option<usize>) -> Re
         None => None,
     };
     let total = config.total_steps(samples.len());
-    let mut trainer = Trainer::new(graph, config, samples, problem.test(), state)?;
+    let sets = (samples, problem.test());
+    let mut trainer = Trainer::on(common.place(), graph, config, sets, state)?;
     let work = Work {
         unit: "steps",
         first,

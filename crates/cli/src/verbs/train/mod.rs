@@ -9,6 +9,7 @@ mod scores;
 mod tangent;
 
 use clap::Args;
+use polariscope_diff::Device;
 use polariscope_kernels::empirical::Float;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
@@ -39,6 +40,12 @@ pub struct TrainArgs {
 /// Trains, or shows what an earlier run of the same command found.
 pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
     let method = args.training.method(common)?;
+    if let (Method::Flow { .. }, Device::Cuda(_)) = (&method, common.device) {
+        return Err(CliError::Usage(
+            "gradient flow runs on the processor; leave --device out, or choose --optimiser sgd"
+                .into(),
+        ));
+    }
     let problem = Problem::load(args)?;
     let mut configuration = args.architecture.configuration(&problem.graph)?;
     configuration.insert("data".into(), problem.data.name.clone().into());

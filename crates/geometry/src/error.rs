@@ -1,6 +1,7 @@
 //! What can be wrong with a question to the lens.
 
 use polariscope_data::EigenError;
+use polariscope_diff::cuda::CudaError;
 use polariscope_meanfield::Refusal;
 use polariscope_network::NetworkError;
 use polariscope_train::TrainError;
@@ -73,4 +74,10 @@ pub enum GeometryError {
     /// A checkpoint or shard that cannot be used.
     #[error("{0}")]
     Checkpoint(String),
+}
+
+impl From<CudaError> for GeometryError {
+    fn from(e: CudaError) -> Self {
+        NetworkError::from(e).into()
+    }
 }

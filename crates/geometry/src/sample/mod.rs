@@ -8,6 +8,7 @@
 //! the relative standard error of the matrix, √(E‖Ĝ − G‖²)/‖G‖ in the Frobenius norm, never "it stopped moving".
 
 mod codec;
+mod gram;
 mod readout;
 mod source;
 mod statistics;
@@ -16,6 +17,7 @@ mod tiles;
 mod top;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
@@ -28,6 +30,7 @@ pub use sum::Float;
 pub use top::{Top, TopSampler};
 
 use crate::GeometryError;
+use gram::Gram;
 use source::Source;
 use statistics::error_so_far;
 use sum::{Sum, quantum};
@@ -40,6 +43,8 @@ const ROWS: usize = 256;
 const WORK: f64 = 300.0;
 /// Networks of a block on a GPU.
 const ON_A_GPU: usize = 16;
+/// How long a GPU sums before its sums are fetched.
+const LOOK: Duration = Duration::from_millis(500);
 /// No stop rule asks for more networks.
 pub const MOST: u64 = 1 << 20;
 
@@ -141,6 +146,8 @@ pub struct Sampler<T> {
     quantum: f64,
     /// Networks of a block.
     block: u64,
+    /// Sums on a GPU.
+    gram: Option<Mutex<Gram<T>>>,
     /// Rows of a wave that is not added yet.
     ahead: Mutex<Option<(u64, Vec<T>)>>,
 }
@@ -175,14 +182,19 @@ impl<T: Float> Sampler<T> {
             // Sums are made while the GPU waits.
             Device::Cuda(_) => ON_A_GPU,
         };
-        let block = enough.clamp(1, (ROWS / source.rows_a_network()).max(1)) as u64;
+        let block = match source.block_on_a_gpu() {
+            Some(block) => block,
+            None => enough.clamp(1, (ROWS / source.rows_a_network()).max(1)),
+        } as u64;
         let quantum = quantum(source.largest()?, limit.networks(), block);
+        let gram = source.gram(GROUPS, quantum)?;
         Ok(Self {
             source,
             limit,
             shard,
             quantum,
             block,
+            gram: gram.map(Mutex::new),
             ahead: Mutex::default(),
         })
     }
@@ -247,8 +259,26 @@ impl<T: Float> Sampler<T> {
         }
     }
 
-    /// Computes one wave: the next block of every group.
+    /// Computes one wave, the next block of every group; on a GPU that sums by itself, those of half a second.
     pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
+        if let Some(gram) = &self.gram {
+            let mut gram = gram.lock().unwrap_or_else(PoisonError::into_inner);
+            let started = Instant::now();
+            loop {
+                for (group, networks) in self.blocks(state.waves).iter().enumerate() {
+                    if !networks.is_empty() {
+                        self.source.add_to(&mut gram, group, networks)?;
+                    }
+                }
+                gram.settle()?;
+                state.waves += 1;
+                let over = state.waves * self.wave() >= self.limit.networks();
+                let asked = matches!(self.limit, Limit::Error(_)) && due(state.waves);
+                if over || asked || started.elapsed() > LOOK {
+                    return gram.take(&mut state.sums);
+                }
+            }
+        }
         let wave = state.waves;
         let kept = self.ahead().take().filter(|(kept, _)| *kept == wave);
         let rows = match kept {

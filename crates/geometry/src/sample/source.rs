@@ -15,7 +15,9 @@ use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights, mult
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
+use super::gram::Gram;
 use super::readout::{Readouts, Trunk, best};
+use super::sum::Float;
 use crate::question::PROBES;
 use crate::{GeometryError, Gradient, Method, Output, Probe};
 
@@ -86,6 +88,11 @@ const PILOTS: u64 = 8;
 const PILOT_READOUTS: usize = 4;
 /// What drawing a weight costs in multiplications.
 const DRAW: f64 = 70.0;
+
+/// Rows of a network from which on their sums are made on the GPU: fewer are sooner fetched.
+const SUMMED: usize = 16;
+/// Numbers of an input whose sums fit there.
+const LARGEST: usize = 1 << 13;
 
 /// Networks, drawn or given, as a source of rows.
 pub(crate) struct Source<T> {
@@ -192,11 +199,11 @@ impl<T: Number> Source<T> {
             return Ok(());
         }
         let row = self.rows_a_network() * self.dim();
-        let scale = T::from_f64(1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt());
         if let Some(resident) = &self.resident {
             let mut resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
             self.resident_rows(&mut resident, networks, out)?;
         }
+        let scale = T::from_f64(self.scale());
         let each = out.par_chunks_mut(row).zip(networks);
         each.try_for_each(|(out, &index)| {
             if self.resident.is_none() {
@@ -210,6 +217,62 @@ impl<T: Number> Source<T> {
             }
             Ok(())
         })
+    }
+
+    /// What every row is multiplied with, so that the sum over the rows of a network is its A.
+    fn scale(&self) -> f64 {
+        1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt()
+    }
+
+    /// Sums on the GPU, where there is one and each network has rows enough: networks of a block, and the sums for
+    /// a quantum.
+    pub fn gram(&self, groups: usize, quantum: f64) -> Result<Option<Gram<T>>, GeometryError>
+    where
+        T: Float,
+    {
+        let Device::Cuda(ordinal) = self.config.place.device else {
+            return Ok(None);
+        };
+        let Some(block) = self.block_on_a_gpu() else {
+            return Ok(None);
+        };
+        let sizes = (groups, self.dim(), block);
+        Ok(Some(Gram::new(
+            ordinal,
+            sizes,
+            self.scale().powi(2),
+            quantum,
+        )?))
+    }
+
+    /// Networks of a block whose sums are made on the GPU; nothing if they are not made there.
+    pub fn block_on_a_gpu(&self) -> Option<usize> {
+        let worth = self.rows_a_network() >= SUMMED
+            && self.config.centring == Centring::None
+            && self.dipole.is_none()
+            && self.dim() <= LARGEST;
+        let resident = self.resident.as_ref().filter(|_| worth)?;
+        let resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(resident.together())
+    }
+
+    /// Adds networks, at most a block of them, to a group of sums on the GPU.
+    pub fn add_to(
+        &self,
+        gram: &mut Gram<T>,
+        group: usize,
+        networks: &[u64],
+    ) -> Result<(), GeometryError>
+    where
+        T: Float,
+    {
+        let Some(resident) = &self.resident else {
+            unreachable!("sums on a GPU are of networks there");
+        };
+        let mut resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ask(&mut resident, networks)?;
+        let rows = resident.run()?;
+        gram.add(group, networks, rows, self.rows_a_network())
     }
 
     /// Rows of network `index`, drawn or given.
@@ -345,12 +408,7 @@ impl<T: Number> Source<T> {
         networks: &[u64],
         out: &mut [T],
     ) -> Result<(), GeometryError> {
-        let Config {
-            seed,
-            probes,
-            ref probe,
-            ..
-        } = self.config;
+        let probes = self.config.probes;
         let answers_each = match self.dipole {
             Some(_) => probes,
             None => 1,
@@ -359,15 +417,8 @@ impl<T: Number> Source<T> {
         let together = resident.together();
         for (part, networks) in networks.chunks(together).enumerate() {
             let first = part * together;
-            if self.given.is_empty() {
-                resident.draw(seed, networks)?;
-            }
-            for (slot, &index) in networks.iter().enumerate() {
-                if let Some(weights) = self.given.get(index as usize) {
-                    resident.load(slot, weights)?;
-                }
-            }
             if self.dipole.is_some() {
+                self.set_weights(resident, networks)?;
                 let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
                 for probe in 0..probes {
                     for (slot, x) in points.iter().enumerate() {
@@ -378,29 +429,58 @@ impl<T: Number> Source<T> {
                 }
                 continue;
             }
-            match probe {
-                // Those of `points`, without the way through our memory.
-                Probe::Gauss { sigma } if self.cotangents_a_network() == 1 => {
-                    resident.draw_points(seed, networks, PROBES, *sigma)?;
-                }
-                _ => {
-                    for (slot, &index) in networks.iter().enumerate() {
-                        resident.set_points(slot, &self.repeated(self.points(index)))?;
-                    }
-                }
-            }
-            match self.config.method {
-                Method::Mixed => resident.draw_direction(seed, networks, direction_name)?,
-                _ => {
-                    for (slot, &index) in networks.iter().enumerate() {
-                        let u = self.cotangents(index).repeat(probes);
-                        resident.set_cotangents(slot, &u)?;
-                    }
-                }
-            }
+            self.ask(resident, networks)?;
             resident.answer(&mut answers, first..first + networks.len())?;
         }
         Ok(resident.fetch(&answers, out)?)
+    }
+
+    fn set_weights(
+        &self,
+        resident: &mut Resident<T>,
+        networks: &[u64],
+    ) -> Result<(), GeometryError> {
+        if self.given.is_empty() {
+            resident.draw(self.config.seed, networks)?;
+        }
+        for (slot, &index) in networks.iter().enumerate() {
+            if let Some(weights) = self.given.get(index as usize) {
+                resident.load(slot, weights)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives networks on a GPU their weights, points and cotangents.
+    fn ask(&self, resident: &mut Resident<T>, networks: &[u64]) -> Result<(), GeometryError> {
+        self.set_weights(resident, networks)?;
+        let Config {
+            seed,
+            probes,
+            ref probe,
+            ..
+        } = self.config;
+        match probe {
+            // Those of `points`, without the way through our memory.
+            Probe::Gauss { sigma } if self.cotangents_a_network() == 1 => {
+                resident.draw_points(seed, networks, PROBES, *sigma)?;
+            }
+            _ => {
+                for (slot, &index) in networks.iter().enumerate() {
+                    resident.set_points(slot, &self.repeated(self.points(index)))?;
+                }
+            }
+        }
+        match self.config.method {
+            Method::Mixed => resident.draw_direction(seed, networks, direction_name)?,
+            _ => {
+                for (slot, &index) in networks.iter().enumerate() {
+                    let u = self.cotangents(index).repeat(probes);
+                    resident.set_cotangents(slot, &u)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A few networks, to set the scale: the largest diagonal entry of their A.

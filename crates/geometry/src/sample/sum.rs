@@ -15,7 +15,7 @@ use crate::GeometryError;
 const HEADROOM: i32 = 12;
 /// Sums stay below 2⁶², what a block adds below 2⁵¹, where [`whole`] holds.
 const SUM_BITS: i32 = 62;
-const BLOCK_BITS: i32 = 51;
+pub(crate) const BLOCK_BITS: i32 = 51;
 
 /// A number type that both our kernels and the matrix products know.
 pub trait Float: Number + faer::traits::RealField {}
@@ -94,10 +94,8 @@ impl Sum {
         self.check()?;
         for network in rows.chunks_exact(rows.len() / networks) {
             let trace: f64 = network.iter().map(|x| x.to_f64().powi(2)).sum();
-            self.trace += (trace / quantum) as i128;
-            self.trace_square += (trace / quantum).powi(2) as i128;
+            self.count(trace, quantum);
         }
-        self.count += networks as u64;
         if !self.mean.is_empty() {
             let root = mean_quantum(quantum);
             for row in rows.chunks_exact(dim) {
@@ -109,6 +107,35 @@ impl Sum {
             }
         }
         Ok(())
+    }
+
+    /// One network more, with its trace.
+    fn count(&mut self, trace: f64, quantum: f64) {
+        self.trace += (trace / quantum) as i128;
+        self.trace_square += (trace / quantum).powi(2) as i128;
+        self.count += 1;
+    }
+
+    /// Adds what was summed elsewhere: a whole matrix in quanta, and the trace of each network.
+    pub fn take(
+        &mut self,
+        matrix: &[i64],
+        traces: &[f64],
+        quantum: f64,
+    ) -> Result<(), GeometryError> {
+        let dim = self.dim;
+        for (sum, tile) in self.entries.chunks_mut(Tile::LEN).zip(tiles(dim)) {
+            for a in 0..tile.rows {
+                let from = &matrix[(tile.i + a) * dim + tile.j..][..tile.cols];
+                for (sum, x) in sum[a * TILE..].iter_mut().zip(from) {
+                    *sum = sum.checked_add(*x).ok_or(GeometryError::Range)?;
+                }
+            }
+        }
+        for &trace in traces {
+            self.count(trace, quantum);
+        }
+        self.check()
     }
 
     /// Adds what another part of the same run found.
@@ -178,6 +205,25 @@ pub(crate) fn mean_matrix(sums: &[&Sum], dim: usize, quantum: f64) -> Vec<f64> {
 mod tests {
     use super::*;
     use polariscope_random::Stream;
+
+    /// What was summed elsewhere adds as what is summed here.
+    #[test]
+    fn whole_matrices_are_taken() {
+        let dim = TILE + 3;
+        let rows: Vec<f64> = (0..2 * dim).map(|i| (i % 7) as f64 - 3.0).collect();
+        let mut here = Sum::zero(dim, 0);
+        here.add(&rows, 2, 1.0).unwrap();
+        let entry = |at: usize| {
+            let (i, j) = (at / dim, at % dim);
+            (rows[i] * rows[j] + rows[dim + i] * rows[dim + j]) as i64
+        };
+        let matrix: Vec<i64> = (0..dim * dim).map(entry).collect();
+        let square = |row: &[f64]| row.iter().map(|x| x * x).sum();
+        let traces: Vec<f64> = rows.chunks(dim).map(square).collect();
+        let mut there = Sum::zero(dim, 0);
+        there.take(&matrix, &traces, 1.0).unwrap();
+        assert_eq!(here, there);
+    }
 
     /// Two networks with two rows each, by hand: A = Σ g gᵀ, and any order of addition gives the same bits.
     #[test]

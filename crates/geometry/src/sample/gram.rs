@@ -1,0 +1,166 @@
+//! Sums of outer products on a GPU: rows stay there, and so do the sums until somebody looks.
+//!
+//! They are the whole numbers of [`Sum`]: each block of networks adds Σ g gᵀ, made by one product and rounded to
+//! multiples of the quantum.
+
+use std::sync::Arc;
+
+use polariscope_diff::Dtype;
+use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
+
+use super::sum::{BLOCK_BITS, Float, Sum};
+use crate::GeometryError;
+
+const THREADS: usize = 256;
+/// Blocks of a kernel whose threads make several numbers.
+const BLOCKS: usize = 1 << 12;
+
+const TEXT: &str = r#"
+// sums += x / quantum as whole numbers; tells in `wrong` whether one is too large.
+extern "C" __global__ void add(long long* sums, const T* x, unsigned* wrong, double scale, double most, int n) {
+    for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) {
+        const double q = (double)x[i] * scale;
+        if (!(fabs(q) < most)) *wrong = 1;
+        sums[i] += __double2ll_rn(q);
+    }
+}
+// The sum of the squares of the rows of each network, in a fixed order.
+extern "C" __global__ void squares(double* sums, const T* x, int n) {
+    __shared__ double part[256];
+    x += (long long)blockIdx.x * n;
+    double sum = 0;
+    for (int i = threadIdx.x; i < n; i += 256) sum += (double)x[i] * (double)x[i];
+    part[threadIdx.x] = sum;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
+}
+"#;
+
+/// The sums of all groups.
+pub(crate) struct Gram<T> {
+    gpu: Arc<Gpu>,
+    dim: usize,
+    /// What sums of squares are multiplied with.
+    scale: f64,
+    quantum: f64,
+    product: Array<T>,
+    sums: Vec<Array<i64>>,
+    /// Of the networks of a block, by group.
+    squares: Vec<Array<f64>>,
+    /// The groups and networks whose squares lie there.
+    pending: Vec<(usize, Vec<u64>)>,
+    wrong: Array<u32>,
+    add: Kernel,
+    traces: Kernel,
+    /// Traces of the networks added since the last look, by group.
+    found: Vec<Vec<f64>>,
+}
+
+impl<T: Float> Gram<T> {
+    /// Takes memory for `groups` sums of `dim` × `dim` numbers, `block` networks at a time.
+    pub fn new(
+        ordinal: usize,
+        (groups, dim, block): (usize, usize, usize),
+        scale: f64,
+        quantum: f64,
+    ) -> Result<Self, CudaError> {
+        let gpu = Gpu::open(ordinal)?;
+        let number = match T::DTYPE {
+            Dtype::F32 => "float",
+            Dtype::F64 => "double",
+        };
+        let sources = ["add", "squares"].map(|name| Source {
+            text: format!("typedef {number} T;{TEXT}"),
+            name,
+            threads: THREADS,
+            shared: 0,
+        });
+        let mut kernels = gpu.compile(&sources)?;
+        let sums: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(dim * dim)).collect();
+        let squares: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(block)).collect();
+        Ok(Gram {
+            dim,
+            scale,
+            quantum,
+            product: gpu.zeros(dim * dim)?,
+            sums: sums?,
+            squares: squares?,
+            pending: Vec::new(),
+            wrong: gpu.zeros(1)?,
+            traces: kernels.remove(1),
+            add: kernels.remove(0),
+            found: vec![Vec::new(); groups],
+            gpu,
+        })
+    }
+
+    /// Adds a block of networks to a group, once in a wave: the first of `rows` are theirs, the same number for each.
+    pub fn add(
+        &mut self,
+        group: usize,
+        networks: &[u64],
+        rows: &Array<T>,
+        rows_a_network: usize,
+    ) -> Result<(), GeometryError> {
+        let (count, dim) = (networks.len(), self.dim);
+        let n = rows_a_network * dim;
+        let arguments = [
+            Argument::F64(&self.squares[group], count),
+            T::argument(rows, count * n),
+            Argument::Int(n as i32),
+        ];
+        self.gpu.start(&self.traces, [count, 1, 1], &arguments)?;
+        self.gpu
+            .square([count * rows_a_network, dim], rows, &self.product)?;
+        let arguments = [
+            Argument::I64(&self.sums[group], dim * dim),
+            T::argument(&self.product, dim * dim),
+            Argument::U32(&self.wrong, 1),
+            Argument::Number(self.scale / self.quantum),
+            Argument::Number(2f64.powi(BLOCK_BITS)),
+            Argument::Int((dim * dim) as i32),
+        ];
+        let blocks = (dim * dim).div_ceil(THREADS).min(BLOCKS);
+        self.gpu.start(&self.add, [blocks, 1, 1], &arguments)?;
+        self.pending.push((group, networks.to_vec()));
+        Ok(())
+    }
+
+    /// Waits for the blocks of a wave, one of each group, and looks at their traces.
+    pub fn settle(&mut self) -> Result<(), GeometryError> {
+        for (group, networks) in std::mem::take(&mut self.pending) {
+            let mut squares = vec![0.0; networks.len()];
+            self.gpu.download(&self.squares[group], &mut squares)?;
+            for (square, network) in squares.into_iter().zip(networks) {
+                if !square.is_finite() {
+                    return Err(GeometryError::NotFinite { network });
+                }
+                self.found[group].push(square * self.scale);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what was added to the sums of a run.
+    pub fn take(&mut self, sums: &mut [Sum]) -> Result<(), GeometryError> {
+        let mut wrong = [0];
+        self.gpu.download(&self.wrong, &mut wrong)?;
+        if wrong[0] != 0 {
+            return Err(GeometryError::Range);
+        }
+        let mut matrix = vec![0; self.dim * self.dim];
+        for (group, sum) in sums.iter_mut().enumerate() {
+            let traces = std::mem::take(&mut self.found[group]);
+            if traces.is_empty() {
+                continue;
+            }
+            self.gpu.download(&self.sums[group], &mut matrix)?;
+            self.gpu.clear(&self.sums[group])?;
+            sum.take(&matrix, &traces, self.quantum)?;
+        }
+        Ok(())
+    }
+}

@@ -9,6 +9,10 @@ use polariscope_geometry::{
 };
 use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
+use polariscope_random::Stream;
+use polariscope_train::{
+    BatchSize, Config, Labels, Length, Loss, Optimiser, Samples, Schedule, ensemble,
+};
 
 use crate::Failure;
 
@@ -21,7 +25,8 @@ pub fn precision(name: &str) -> Precision {
 }
 
 /// Prints a line for each step of a program: seconds, operations, bytes, name. The program is of one network on a batch
-/// (`forward`, `gradient`) or the dipole of as many networks (`dipole`), or their gradients at 128 points (`points`).
+/// (`forward`, `gradient`) or the dipole of as many networks (`dipole`), or their gradients at 128 points (`points`), or
+/// a training step of so many networks (`train:N`).
 pub fn roof(
     out: &mut impl Write,
     architecture: &str,
@@ -46,6 +51,22 @@ pub fn roof(
             let one = trace.constant_like(1.0, output);
             let gradient = vjp(&mut trace, &[(output, one)], &[x])[0];
             together(&trace, gradient, usize::MAX, batch)
+        }
+        _ if what.starts_with("train:") => {
+            let networks = what.trim_start_matches("train:").parse()?;
+            let Lowered {
+                trace: mut t,
+                params,
+                output,
+                ..
+            } = lower(&graph, batch, Mode::Train);
+            let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
+            let y = t.leaf(&[batch, graph.output().len()]);
+            let loss = Loss::CrossEntropy.expression(&mut t, output, y, batch);
+            let one = t.constant(1.0, &[1]);
+            let gradients = vjp(&mut t, &[(loss, one)], &trainable);
+            let (many, outputs) = vmap(&t, &gradients, &params, networks);
+            Program::new(&many, &outputs)
         }
         _ => {
             let mut lowered = lower(&graph, batch, Mode::Evaluate);
@@ -128,4 +149,57 @@ pub fn networks(
         sampler.advance(&mut state)?;
     }
     Ok(start.elapsed().as_secs_f64() / count as f64)
+}
+
+/// Seconds of a step of SGD with momentum, of networks that train together on samples of N(0, I) with random classes:
+/// the difference of two runs of which one makes more steps, so planning and compiling are left out.
+pub fn train(
+    architecture: &str,
+    input: &str,
+    [batch, samples, networks]: [usize; 3],
+    precision: Precision,
+) -> Result<f64, Failure> {
+    let graph = network(architecture, input)?;
+    let mut x = vec![0.0; samples * graph.input().len()];
+    Stream::new(0, 0, "bench.x").normal(1.0, &mut x);
+    let y: Vec<u32> = (0..samples as u32).map(|i| i % 10).collect();
+    let place = Place {
+        device: Device::Cuda(0),
+        precision,
+    };
+    let run = |steps: u64| -> Result<f64, Failure> {
+        let config = Config {
+            loss: Loss::CrossEntropy,
+            optimiser: Optimiser::Sgd {
+                momentum: 0.9,
+                weight_decay: 5e-4,
+            },
+            learning_rate: 0.01,
+            schedule: Schedule::LinearDecay,
+            batch_size: BatchSize::Of(batch),
+            length: Length::Steps(steps),
+            row_every: u64::MAX,
+            ..Config::default()
+        };
+        let set = Samples {
+            x: &x,
+            y: Labels::Classes(&y),
+        };
+        let start = std::time::Instant::now();
+        for end in ensemble::<f32, _>(
+            place,
+            &graph,
+            &config,
+            (set, None),
+            0..networks as u64,
+            |_, _| (),
+        ) {
+            end?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    // The first run compiles.
+    let few = run(10)?.min(run(10)?);
+    let count = (0.5 / (few / 10.0)).clamp(100.0, 5000.0) as u64;
+    Ok((run(10 + count)? - few) / count as f64)
 }

@@ -6,8 +6,9 @@
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
 //! - `data SPEC DIR` writes a data set to DIR;
-//! - `roof ARCH INPUT BATCH forward|gradient|dipole|points full|fast` prints seconds, operations and bytes of each step on a GPU;
+//! - `roof ARCH INPUT BATCH forward|gradient|dipole|points|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
+//! - `train ARCH INPUT BATCH SAMPLES NETWORKS full|fast` prints the seconds of a step of networks that train on a GPU;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
@@ -85,6 +86,20 @@ fn main() -> Result<(), Failure> {
                 };
                 let (count, precision) = (count.parse()?, device::precision(precision));
                 let seconds = device::networks(architecture, input, probes, count, precision)?;
+                writeln!(out, "{seconds:.9}")?;
+            }
+            [
+                "train",
+                architecture,
+                input,
+                batch,
+                samples,
+                networks,
+                precision,
+            ] => {
+                let sizes = [batch.parse()?, samples.parse()?, networks.parse()?];
+                let precision = device::precision(precision);
+                let seconds = device::train(architecture, input, sizes, precision)?;
                 writeln!(out, "{seconds:.9}")?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,

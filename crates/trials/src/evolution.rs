@@ -113,7 +113,7 @@ impl Experiment for Evolution {
         let [train, _] = images.run(self.lab.seed, cell.run);
         let name = cell.level("network");
         let networks = self.lab.pick(2000, 10_000);
-        let make = || Lens::Autodiff { networks }.geometry(name, self.lab.seed);
+        let make = || Lens::Autodiff { networks }.geometry(name, self.lab.seed, self.lab.place);
         let g = self.geometries.get(name.to_string(), make)?;
         let s = Cloud::new(train.x.clone(), images.dim);
         // GSG = Σ (Gx)(Gx)ᵀ, channel by channel.
@@ -125,7 +125,14 @@ impl Experiment for Evolution {
             ..sgd(0.1, 0.9, 0.0, epochs[epochs.len() - 1])
         };
         let ensemble = (self.lab.pick(4, 25), epochs.as_slice());
-        let watched = watch(&graph, &config, (self.lab.seed, cell.run), &train, ensemble)?;
+        let watched = watch(
+            self.lab.place,
+            &graph,
+            &config,
+            (self.lab.seed, cell.run),
+            &train,
+            ensemble,
+        )?;
         let Some(watched) = watched else {
             return Ok(vec![f64::NAN; 2 + 2 * epochs.len()]);
         };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use polariscope_data::{Dataset, Split};
+use polariscope_diff::{Device, Place};
 use polariscope_graph::{Graph, Shape, ZooOptions, zoo};
 
 use crate::TrialError;
@@ -33,6 +34,8 @@ pub struct Lab {
     pub runs: Option<u64>,
     /// Seed of weights, samples and batches.
     pub seed: u64,
+    /// Where networks are sampled and trained.
+    pub place: Place,
     /// Directory of CIFAR-10.
     pub cifar: Option<PathBuf>,
     /// Accuracies on D(u_i) that are known from `nad-accuracy`, by index and run.
@@ -82,17 +85,20 @@ impl Lab {
     /// The NADs of the architecture: central differences with a radius of 100 (Algorithm 1).
     pub(crate) fn nads(&self) -> Result<Directions, TrialError> {
         let networks = self.pick(2000, 10_000);
-        Lens::Dipole { h: 100.0, networks }.directions(&self.architecture, self.seed)
+        Lens::Dipole { h: 100.0, networks }.directions(&self.architecture, self.seed, self.place)
     }
 
     /// The directions of G as the GIH paper has it.
     pub(crate) fn directions(&self, name: &str) -> Result<Directions, TrialError> {
         let networks = self.pick(2000, 10_000);
-        Lens::Gelu { networks }.directions(name, self.seed)
+        Lens::Gelu { networks }.directions(name, self.seed, self.place)
     }
 
-    /// Cells side by side: one a thread, unless the network keeps all threads busy by itself.
+    /// Cells side by side: one a thread, unless the network keeps all threads busy by itself; one on a GPU.
     pub fn together(&self) -> usize {
+        if self.place.device != Device::Cpu {
+            return 1;
+        }
         let large = self
             .binary()
             .is_ok_and(|graph| polariscope_network::multiplications(&graph) > LARGE);

@@ -1,6 +1,7 @@
 //! One trained network.
 
 use polariscope_data::{Labels, Split};
+use polariscope_diff::Place;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use polariscope_random::Stream;
@@ -48,6 +49,7 @@ pub(crate) fn cifar(lab: &Lab, (learning_rate, weight_decay): (f64, f64), epochs
 /// A network that has learnt.
 pub(crate) struct Learnt {
     graph: Graph,
+    place: Place,
     /// Its weights.
     pub weights: Weights<f32>,
     /// Epoch by epoch where asked for, else the last row alone.
@@ -55,10 +57,14 @@ pub(crate) struct Learnt {
 }
 
 impl Learnt {
+    fn evaluator(&self) -> Evaluator<f32> {
+        Evaluator::on(self.place.device, &self.graph, Loss::CrossEntropy)
+    }
+
     /// The class of every sample.
     pub fn classes(&self, split: &Split) -> Result<Vec<u32>, TrialError> {
         let outputs = self.graph.output().len();
-        let evaluator = Evaluator::new(&self.graph, Loss::CrossEntropy);
+        let evaluator = self.evaluator();
         let f = evaluator.outputs(&self.weights, &split.x)?;
         let class = |f: &[f32]| match f {
             [f] => u32::from(*f > 0.0),
@@ -72,24 +78,27 @@ impl Learnt {
 
     /// Accuracy on samples.
     pub fn accuracy(&self, split: &Split) -> Result<f64, TrialError> {
-        let evaluator = Evaluator::new(&self.graph, Loss::CrossEntropy);
-        let metrics = evaluator.evaluate(&self.weights, &samples(split), &[])?;
+        let metrics = self
+            .evaluator()
+            .evaluate(&self.weights, &samples(split), &[])?;
         Ok(metrics.accuracy.unwrap_or(f64::NAN))
     }
 }
 
 /// Trains network `run`; its weights and its batches come from (seed, run). `None` where training diverges.
 pub(crate) fn learn(
+    place: Place,
     graph: &Graph,
     config: Config,
     (seed, run): (u64, u64),
     train: &Split,
 ) -> Result<Option<Learnt>, TrialError> {
-    learn_watched(graph, config, (seed, run), train, &mut Quiet)
+    learn_watched(place, graph, config, (seed, run), train, &mut Quiet)
 }
 
 /// [`learn`] with somebody who looks on.
 pub(crate) fn learn_watched(
+    place: Place,
     graph: &Graph,
     mut config: Config,
     (seed, run): (u64, u64),
@@ -99,7 +108,8 @@ pub(crate) fn learn_watched(
     config.init_seed = seed;
     config.batch_seed = Stream::new(seed, run, "trial.batches").cursor().next_u64();
     let state = State::<f32>::new(graph, &config, run);
-    let mut trainer = Trainer::new(graph, &config, samples(train), None, state)?;
+    let sets = (samples(train), None);
+    let mut trainer = Trainer::on(place, graph, &config, sets, state)?;
     match trainer.run(observer) {
         Err(TrainError::Diverged(_)) => return Ok(None),
         other => other?,
@@ -107,6 +117,7 @@ pub(crate) fn learn_watched(
     let state = trainer.into_state();
     Ok(Some(Learnt {
         graph: graph.clone(),
+        place,
         weights: state.weights,
         history: state.history,
     }))

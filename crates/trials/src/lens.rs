@@ -60,7 +60,7 @@ impl fmt::Display for Lens {
 
 impl Lens {
     /// G of a network of the zoo.
-    pub fn geometry(self, name: &str, seed: u64) -> Result<Kron, TrialError> {
+    pub fn geometry(self, name: &str, seed: u64, place: Place) -> Result<Kron, TrialError> {
         let options = ZooOptions {
             input: Some(shape(1)),
             outputs: Some(1),
@@ -88,12 +88,12 @@ impl Lens {
                 if let Ok(g) = exact(&graph, &Probe::Zero, Output::Logit(0)) {
                     return Ok(g);
                 }
-                let config = config(Gradient::Autodiff, point(1e-4), seed);
+                let config = config(Gradient::Autodiff, point(1e-4), seed, place);
                 (graph, config, networks)
             }
             Lens::Autodiff { networks } => (
                 zoo(name, &options)?,
-                config(Gradient::Autodiff, point(1.0), seed),
+                config(Gradient::Autodiff, point(1.0), seed, place),
                 networks,
             ),
             Lens::Dipole { h, networks } => {
@@ -104,7 +104,7 @@ impl Lens {
                     source: "one Gaussian point".into(),
                     x: x.into_iter().map(f64::from).collect(),
                 };
-                let mut config = config(Gradient::Dipole { h }, probe, seed);
+                let mut config = config(Gradient::Dipole { h }, probe, seed, place);
                 (config.centring, config.probes) = (Centring::Mean, 1);
                 (graph, config, networks)
             }
@@ -113,13 +113,13 @@ impl Lens {
     }
 
     /// Directions of G, most visible first.
-    pub fn directions(self, name: &str, seed: u64) -> Result<Directions, TrialError> {
-        let g = self.geometry(name, seed)?;
+    pub fn directions(self, name: &str, seed: u64, place: Place) -> Result<Directions, TrialError> {
+        let g = self.geometry(name, seed, place)?;
         Directions::of(g)
     }
 }
 
-fn config(gradient: Gradient, probe: Probe, seed: u64) -> SampleConfig {
+fn config(gradient: Gradient, probe: Probe, seed: u64, place: Place) -> SampleConfig {
     SampleConfig {
         seed,
         method: Method::Sample,
@@ -129,7 +129,7 @@ fn config(gradient: Gradient, probe: Probe, seed: u64) -> SampleConfig {
         output: Output::Logit(0),
         readouts: Readouts::Own,
         centring: Centring::None,
-        place: Place::default(),
+        place,
     }
 }
 

@@ -11,6 +11,7 @@
 //!     scale: Scale::Small,
 //!     runs: Some(1),
 //!     seed: 0,
+//!     place: Default::default(),
 //!     cifar: None,
 //!     accuracies: Vec::new(),
 //! };

@@ -52,6 +52,12 @@ pub(crate) fn accuracy(
     run: u64,
 ) -> Result<f64, TrialError> {
     let [train, test] = samples(lab, problem, sizes, run)?;
-    let learnt = learn(graph, plain(sizes.epochs), (lab.seed, run), &train)?;
+    let learnt = learn(
+        lab.place,
+        graph,
+        plain(sizes.epochs),
+        (lab.seed, run),
+        &train,
+    )?;
     learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))
 }

@@ -98,7 +98,7 @@ impl Experiment for Radius {
 
     fn prepare(&self) -> Result<(), TrialError> {
         let (name, seed) = (&self.lab.architecture, self.lab.seed);
-        let geometries = LENSES.map(|lens| self.lens(lens).geometry(name, seed));
+        let geometries = LENSES.map(|lens| self.lens(lens).geometry(name, seed, self.lab.place));
         let geometries = geometries.into_iter().collect::<Result<_, _>>()?;
         self.shared.set((self.lab.nads()?, geometries));
         Ok(())

@@ -1,6 +1,7 @@
 //! Input gradients while networks train.
 
 use polariscope_data::Split;
+use polariscope_diff::Place;
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Scalar, Weights};
 use polariscope_random::Stream;
@@ -60,6 +61,7 @@ impl Observer<f32> for Eye<'_> {
 /// Trains `networks` networks of a run and looks at them at the start (epoch 0) and after `epochs`. `None` where one
 /// diverges.
 pub(crate) fn watch(
+    place: Place,
     graph: &Graph,
     config: &Config,
     (seed, run): (u64, u64),
@@ -73,7 +75,7 @@ pub(crate) fn watch(
         let mut x = vec![0.0; PROBES * dim];
         Stream::new(seed, index, "trial.probes").normal(1.0, &mut x);
         let mut eye = Eye {
-            network: Network::new(graph.clone()),
+            network: Network::on(graph.clone(), place.device),
             x,
             epochs,
             rows: Vec::new(),
@@ -88,7 +90,7 @@ pub(crate) fn watch(
             row_every: 1,
             ..config.clone()
         };
-        let learnt = learn_watched(graph, config, (seed, index), train, &mut eye)?;
+        let learnt = learn_watched(place, graph, config, (seed, index), train, &mut eye)?;
         if let Some(e) = eye.error {
             return Err(e);
         }

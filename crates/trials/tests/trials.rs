@@ -1,5 +1,6 @@
 //! Every experiment has a design that its claims can be judged from, and the small ones say what is known.
 
+use polariscope_diff::Place;
 use polariscope_experiment::{Cell, Design, Outcome, Table};
 use polariscope_trials::{Lab, Lens, Scale, TRIALS, Trial, TrialError, entry};
 
@@ -9,6 +10,7 @@ fn lab(name: &str) -> Lab {
         scale: Scale::Small,
         runs: None,
         seed: 0,
+        place: Place::default(),
         cifar: None,
         accuracies: Vec::new(),
     }
@@ -135,7 +137,11 @@ fn images_are_asked_for() {
 /// slope, which makes 3⁻³ 2⁻⁴.
 #[test]
 fn lenses_find_the_same_geometry() {
-    let trace = |lens: Lens| lens.geometry("mlp-2x100", 0).unwrap().trace();
+    let trace = |lens: Lens| {
+        lens.geometry("mlp-2x100", 0, Place::default())
+            .unwrap()
+            .trace()
+    };
     assert!((trace(Lens::Gelu { networks: 1 }) * 432.0 - 1.0).abs() < 1e-9);
     let field = trace(Lens::MeanField { points: 4 });
     assert!((field * 108.0 - 1.0).abs() < 1e-3, "{field}");

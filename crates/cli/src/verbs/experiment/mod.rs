@@ -16,6 +16,7 @@ mod trials;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use polariscope_diff::Device;
 use polariscope_graph::nearest;
 use polariscope_kernels::experiments::{ExperimentError, System, Training};
 use polariscope_trials::{Entry, TRIALS};
@@ -167,6 +168,12 @@ pub enum Scale {
 /// Runs an experiment, goes on with it, or shows what came of it.
 pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
     options::refuse(args, common)?;
+    if common.device != Device::Cpu && !matches!(args.name, Name::Trial(_) | Name::List) {
+        let name = args.name.text();
+        return Err(CliError::Usage(format!(
+            "--device: experiment {name} runs on the processor; leave it out"
+        )));
+    }
     match args.name {
         Name::List => trials::list(common),
         Name::All => all::run(args, common),

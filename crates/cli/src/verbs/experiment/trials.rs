@@ -82,6 +82,7 @@ fn lab(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Lab, Cli
         },
         runs: args.runs.map(|r| r as u64),
         seed: common.seed,
+        place: common.place(),
         cifar,
         accuracies: Vec::new(),
     };
@@ -147,6 +148,7 @@ fn finished(entry: &Entry, common: &Common) -> Result<bool, CliError> {
         scale: Size::Small,
         runs: None,
         seed: common.seed,
+        place: common.place(),
         cifar: None,
         accuracies: Vec::new(),
     };

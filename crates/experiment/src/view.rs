@@ -170,7 +170,7 @@ impl Pivot<'_> {
 pub struct Curves<'a> {
     /// What is drawn: rows along x, one line a column.
     pub pivot: Pivot<'a>,
-    /// Heading of the figure.
+    /// Heading of its section.
     pub title: String,
     /// The rows.
     pub x: Axis,
@@ -184,7 +184,7 @@ impl Curves<'_> {
     /// The figure.
     pub fn section(&self, table: &Table) -> Section {
         let plot = Plot {
-            title: self.title.clone(),
+            title: self.what(),
             x: self.x.clone(),
             y: self.y.clone(),
             series: self.pivot.series(table, str::to_string),
@@ -215,6 +215,15 @@ impl Curves<'_> {
             .into_iter()
             .filter_map(sentence)
             .collect();
-        format!("{} by {}. {}", self.y.label, self.x.label, all.join(" "))
+        format!("{}. {}", self.what(), all.join(" "))
+    }
+
+    /// The measure by the rows.
+    fn what(&self) -> String {
+        let label = &self.y.label;
+        let mut letters = label.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        let label: String = first.chain(letters).collect();
+        format!("{label} by {}", self.x.label)
     }
 }

@@ -260,34 +260,50 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// Buffers for the stored nodes: best fit among the free ones, the largest one grown otherwise.
+    /// Buffers for the stored nodes.
     fn assign(&self, owners: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        let mut buffers: Vec<usize> = Vec::new();
-        let mut free: Vec<usize> = Vec::new();
+        let mut pool = Pool::default();
         let mut assigned = vec![0; owners.len()];
         for (now, &node) in owners.iter().enumerate() {
-            let length = size(&self.t.node(Id(node)).shape);
-            let fit = free
-                .iter()
-                .copied()
-                .filter(|&b| buffers[b] >= length)
-                .min_by_key(|&b| buffers[b]);
-            let chosen = fit
-                .or_else(|| free.iter().copied().max_by_key(|&b| buffers[b]))
-                .unwrap_or_else(|| {
-                    buffers.push(0);
-                    buffers.len() - 1
-                });
-            buffers[chosen] = buffers[chosen].max(length);
-            free.retain(|&b| b != chosen);
-            assigned[now] = chosen;
+            assigned[now] = pool.take(size(&self.t.node(Id(node)).shape));
             for (earlier, &other) in owners[..=now].iter().enumerate() {
                 if self.last_use[other] == now && earlier != now {
-                    free.push(assigned[earlier]);
+                    pool.give(assigned[earlier]);
                 }
             }
         }
-        (assigned, buffers)
+        (assigned, pool.lengths)
+    }
+}
+
+/// Buffers that are used again when nobody needs what they hold.
+#[derive(Default)]
+pub(crate) struct Pool {
+    /// Length of each buffer.
+    pub lengths: Vec<usize>,
+    free: Vec<usize>,
+}
+
+impl Pool {
+    /// A buffer of at least this length: best fit among the free ones, the largest one grown otherwise.
+    pub fn take(&mut self, length: usize) -> usize {
+        let Pool { lengths, free } = self;
+        let fit = free.iter().copied().filter(|&b| lengths[b] >= length);
+        let chosen = fit
+            .min_by_key(|&b| lengths[b])
+            .or_else(|| free.iter().copied().max_by_key(|&b| lengths[b]))
+            .unwrap_or_else(|| {
+                lengths.push(0);
+                lengths.len() - 1
+            });
+        lengths[chosen] = lengths[chosen].max(length);
+        free.retain(|&b| b != chosen);
+        chosen
+    }
+
+    /// Takes a buffer back.
+    pub fn give(&mut self, buffer: usize) {
+        self.free.push(buffer);
     }
 }
 

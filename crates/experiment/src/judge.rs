@@ -42,8 +42,8 @@ pub(crate) fn above(table: &Table, measure: &str, upper: &Select, lower: &Select
     Judged {
         statistic,
         rule: format!(
-            "difference of {measure} over {} runs, above {ERRORS} standard errors",
-            differences.len()
+            "difference of {measure} over {}, above {ERRORS} standard errors",
+            counted(differences.len())
         ),
         outcome: positive(statistic),
     }
@@ -92,24 +92,32 @@ pub(crate) fn contrast(
     meet(statistic, &what, wanted)
 }
 
+/// A number of runs.
+fn counted(runs: usize) -> String {
+    match runs {
+        1 => "1 run".into(),
+        n => format!("{n} runs"),
+    }
+}
+
 /// Whether a mean is what was wanted.
 fn meet(statistic: Option<Mean>, what: &str, wanted: Wanted) -> Judged {
-    let runs = statistic.map_or(0, |s| s.runs);
+    let runs = counted(statistic.map_or(0, |s| s.runs));
     let (rule, outcome) = match wanted {
         Wanted::Positive => (
-            format!("{what} over {runs} runs, above {ERRORS} standard errors"),
+            format!("{what} over {runs}, above {ERRORS} standard errors"),
             positive(statistic),
         ),
         Wanted::AtLeast(value) => (
-            format!("{what} over {runs} runs, above {value} by {ERRORS} standard errors"),
+            format!("{what} over {runs}, above {value} by {ERRORS} standard errors"),
             at_least(statistic, value),
         ),
         Wanted::AtMost(value) => (
-            format!("{what} over {runs} runs, below {value} by {ERRORS} standard errors"),
+            format!("{what} over {runs}, below {value} by {ERRORS} standard errors"),
             opposite(at_least(statistic, value)),
         ),
         Wanted::Near { value, tolerance } => (
-            format!("{what} over {runs} runs, within {tolerance} of {value}"),
+            format!("{what} over {runs}, within {tolerance} of {value}"),
             near(statistic, value, tolerance),
         ),
     };

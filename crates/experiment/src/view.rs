@@ -215,7 +215,8 @@ impl Curves<'_> {
             .into_iter()
             .filter_map(sentence)
             .collect();
-        format!("{}. {}", self.what(), all.join(" "))
+        let (title, y, x) = (&self.title, &self.y.label, &self.x.label);
+        format!("{title}: {y} by {x}. {}", all.join(" "))
     }
 
     /// The measure by the rows.

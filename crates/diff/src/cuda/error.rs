@@ -21,6 +21,16 @@ pub enum CudaError {
         /// How many there are.
         count: usize,
     },
+    /// A GPU without the instructions that our kernels are written in.
+    #[error(
+        "the GPU has compute capability {major}.{minor}, and kernels need 8.0 (Ampere) or later: use --device cpu"
+    )]
+    Old {
+        /// Of its capability.
+        major: i32,
+        /// Of its capability.
+        minor: i32,
+    },
     /// Too little memory.
     #[error("the GPU has {free} bytes free, and this needs {needed}: take fewer samples at a time")]
     Memory {

@@ -8,7 +8,7 @@
 use super::Place;
 use super::maxima::Maximum;
 use super::source::{self, Code, Elements, Member, Variable};
-use crate::program::{Kernel, Program, Step, Value};
+use crate::program::{Kernel, Pool, Program, Step, Value};
 use crate::trace::{Op, size};
 
 /// Steps that are looked at for a group, after its first.
@@ -163,7 +163,7 @@ impl Plan {
         (code, arrays)
     }
 
-    /// Buffers for results: best fit among those that are free, the largest one grown otherwise.
+    /// Buffers for results.
     fn assign(&mut self, program: &Program) {
         let n = program.steps.len();
         let mut group_of = vec![0; n];
@@ -184,29 +184,20 @@ impl Plan {
         for &step in &self.outputs {
             (last[step], stored[step]) = (usize::MAX, true);
         }
-        let mut free: Vec<usize> = Vec::new();
+        let mut pool = Pool::default();
         for (g, group) in self.groups.iter().enumerate() {
             for &step in &group.steps {
-                let length = size(&program.steps[step].shape);
-                if !stored[step] && group.single {
-                    continue;
+                if stored[step] || !group.single {
+                    let length = size(&program.steps[step].shape);
+                    self.places[step] = Some(pool.take(length));
                 }
-                let buffers = &mut self.buffers;
-                let fit = free.iter().copied().filter(|&b| buffers[b] >= length);
-                let chosen = fit
-                    .min_by_key(|&b| buffers[b])
-                    .or_else(|| free.iter().copied().max_by_key(|&b| buffers[b]))
-                    .unwrap_or_else(|| {
-                        buffers.push(0);
-                        buffers.len() - 1
-                    });
-                buffers[chosen] = buffers[chosen].max(length);
-                free.retain(|&b| b != chosen);
-                self.places[step] = Some(chosen);
             }
+            // Not before: what a group reads, none of its steps may overwrite.
             let done = (0..n).filter(|&step| last[step] == g && group_of[step] <= g);
-            free.extend(done.filter_map(|step| self.places[step]));
+            done.filter_map(|step| self.places[step])
+                .for_each(|buffer| pool.give(buffer));
         }
+        self.buffers = pool.lengths;
     }
 }
 

@@ -162,9 +162,13 @@ impl Gpu {
             .map_err(failed("opening the device"))?;
         // SAFETY: these events make streams wait for each other, and everything runs on one.
         unsafe { context.disable_event_tracking() };
-        let capability = context.compute_capability();
-        let target = capability.map_err(said).and_then(Target::new);
-        let target = target.map_err(failed("asking for its kind"))?;
+        let capability = context.compute_capability().map_err(said);
+        let (major, minor) = capability.map_err(failed("asking for its kind"))?;
+        // Tensor cores that take TF32, and copies to shared memory that nobody waits for.
+        if major < 8 {
+            return Err(CudaError::Old { major, minor });
+        }
+        let target = Target::new((major, minor)).map_err(failed("asking for its kind"))?;
         Ok(Gpu {
             lane: Lane::new(&context)?,
             recorder: Mutex::default(),

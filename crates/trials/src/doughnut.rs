@@ -122,14 +122,7 @@ impl Experiment for Doughnut {
         let samples = self.lab.pick([10_000, 2000], [10_000, 10_000]);
         let [train, test] = problem.splits(shape(1), samples, self.lab.seed + cell.run)?;
         let graph = self.lab.network(cell.level("network"), 1, 2)?;
-        let Some(learnt) = learn(
-            self.lab.place,
-            &graph,
-            plain(EPOCHS),
-            (self.lab.seed, cell.run),
-            &train,
-        )?
-        else {
+        let Some(learnt) = learn(&self.lab, &graph, plain(EPOCHS), cell.run, &train)? else {
             return Ok(vec![f64::NAN; 2 + POINTS * POINTS]);
         };
         let plane = (0..POINTS * POINTS).flat_map(|i| {

@@ -125,14 +125,7 @@ impl Experiment for Evolution {
             ..sgd(0.1, 0.9, 0.0, epochs[epochs.len() - 1])
         };
         let ensemble = (self.lab.pick(4, 25), epochs.as_slice());
-        let watched = watch(
-            self.lab.place,
-            &graph,
-            &config,
-            (self.lab.seed, cell.run),
-            &train,
-            ensemble,
-        )?;
+        let watched = watch(&self.lab, &graph, &config, cell.run, &train, ensemble)?;
         let Some(watched) = watched else {
             return Ok(vec![f64::NAN; 2 + 2 * epochs.len()]);
         };

@@ -144,7 +144,7 @@ impl Experiment for FeatureDrop {
             .map(|split| without(&split, &rows, dim));
         let graph = self.lab.network(&self.lab.architecture, 1, 2)?;
         let config = sgd(self.lab.pick(0.05, 0.1), 0.9, 0.0, self.lab.pick(15, 50));
-        let learnt = learn(self.lab.place, &graph, config, key, &train)?;
+        let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         let accuracy = learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))?;
         Ok(vec![accuracy, variance / total])
     }

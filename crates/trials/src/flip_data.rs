@@ -89,13 +89,7 @@ impl Experiment for FlipData {
         // Long enough, and without weight decay, for a small network to learn all by heart.
         let (rates, epochs) = self.lab.pick(((0.01, 0.0), 80), ((0.21, 5e-4), 50));
         let config = cifar(&self.lab, rates, epochs);
-        match learn(
-            self.lab.place,
-            &graph,
-            config,
-            (self.lab.seed, cell.run),
-            &train,
-        )? {
+        match learn(&self.lab, &graph, config, cell.run, &train)? {
             None => Ok(vec![f64::NAN; 2]),
             Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),
         }

@@ -91,13 +91,7 @@ impl Experiment for Isotropic {
         let samples = self.lab.pick([5000, 2000], [10_000, 10_000]);
         let [train, test] = problem.splits(shape(1), samples, self.lab.seed + cell.run)?;
         let graph = self.lab.network(&self.lab.architecture, 1, 2)?;
-        let learnt = learn(
-            self.lab.place,
-            &graph,
-            plain(20),
-            (self.lab.seed, cell.run),
-            &train,
-        )?;
+        let learnt = learn(&self.lab, &graph, plain(20), cell.run, &train)?;
         let accuracy = learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))?;
         Ok(vec![accuracy, directions.spectrum.values[index]])
     }

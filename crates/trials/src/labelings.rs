@@ -145,7 +145,7 @@ impl Experiment for Labelings {
         } else {
             20
         };
-        match learn(self.lab.place, &graph, plain(epochs), key, &train)? {
+        match learn(&self.lab, &graph, plain(epochs), cell.run, &train)? {
             None => Ok(vec![f64::NAN; 2]),
             Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),
         }

@@ -85,31 +85,33 @@ impl Learnt {
     }
 }
 
-/// Trains network `run`; its weights and its batches come from (seed, run). `None` where training diverges.
+/// Trains network `run`; its weights and its batches come from (seed of the lab, run). `None` where training diverges.
 pub(crate) fn learn(
-    place: Place,
+    lab: &Lab,
     graph: &Graph,
     config: Config,
-    (seed, run): (u64, u64),
+    run: u64,
     train: &Split,
 ) -> Result<Option<Learnt>, TrialError> {
-    learn_watched(place, graph, config, (seed, run), train, &mut Quiet)
+    learn_watched(lab, graph, config, run, train, &mut Quiet)
 }
 
 /// [`learn`] with somebody who looks on.
 pub(crate) fn learn_watched(
-    place: Place,
+    lab: &Lab,
     graph: &Graph,
     mut config: Config,
-    (seed, run): (u64, u64),
+    run: u64,
     train: &Split,
     observer: &mut dyn Observer<f32>,
 ) -> Result<Option<Learnt>, TrialError> {
-    config.init_seed = seed;
-    config.batch_seed = Stream::new(seed, run, "trial.batches").cursor().next_u64();
+    config.init_seed = lab.seed;
+    config.batch_seed = Stream::new(lab.seed, run, "trial.batches")
+        .cursor()
+        .next_u64();
     let state = State::<f32>::new(graph, &config, run);
     let sets = (samples(train), None);
-    let mut trainer = Trainer::on(place, graph, &config, sets, state)?;
+    let mut trainer = Trainer::on(lab.place, graph, &config, sets, state)?;
     match trainer.run(observer) {
         Err(TrainError::Diverged(_)) => return Ok(None),
         other => other?,
@@ -117,7 +119,7 @@ pub(crate) fn learn_watched(
     let state = trainer.into_state();
     Ok(Some(Learnt {
         graph: graph.clone(),
-        place,
+        place: lab.place,
         weights: state.weights,
         history: state.history,
     }))

@@ -52,12 +52,6 @@ pub(crate) fn accuracy(
     run: u64,
 ) -> Result<f64, TrialError> {
     let [train, test] = samples(lab, problem, sizes, run)?;
-    let learnt = learn(
-        lab.place,
-        graph,
-        plain(sizes.epochs),
-        (lab.seed, run),
-        &train,
-    )?;
+    let learnt = learn(lab, graph, plain(sizes.epochs), run, &train)?;
     learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))
 }

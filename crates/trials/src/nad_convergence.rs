@@ -69,13 +69,7 @@ impl Experiment for NadConvergence {
             row_every: 1,
             ..plain(sizes.epochs)
         };
-        let learnt = learn(
-            self.lab.place,
-            &graph,
-            config,
-            (self.lab.seed, cell.run),
-            &train,
-        )?;
+        let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         let losses = learnt.map_or(Vec::new(), |l| l.history);
         let mut values: Vec<f64> = losses.iter().map(|row| row.train_loss).collect();
         values.resize(sizes.epochs as usize, f64::NAN);

@@ -122,13 +122,7 @@ impl Experiment for Poison {
         // LeNet has no normalisation: a smaller rate than that of ResNet-18 (0.21).
         let rate = self.lab.pick(0.02, 0.21);
         let config = cifar(&self.lab, (rate, 5e-4), self.lab.pick(20, 50));
-        let learnt = learn(
-            self.lab.place,
-            &graph,
-            config,
-            (self.lab.seed, cell.run),
-            &train,
-        )?;
+        let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         match learnt {
             None => Ok(vec![f64::NAN; 2]),
             Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),

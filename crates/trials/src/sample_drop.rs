@@ -135,7 +135,7 @@ impl Experiment for SampleDrop {
             length: Length::Steps(epochs * config.steps_an_epoch(whole)),
             ..config
         };
-        let learnt = learn(self.lab.place, &graph, config, key, &train)?;
+        let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         Ok(vec![learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))?])
     }
 

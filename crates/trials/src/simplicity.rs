@@ -114,14 +114,7 @@ impl Experiment for Simplicity {
         let samples = self.lab.pick([10_000, 2000], [10_000, 10_000]);
         let [train, test] = problem.splits(shape(1), samples, self.lab.seed + cell.run)?;
         let graph = self.lab.network(&self.lab.architecture, 1, 2)?;
-        let Some(learnt) = learn(
-            self.lab.place,
-            &graph,
-            plain(20),
-            (self.lab.seed, cell.run),
-            &train,
-        )?
-        else {
+        let Some(learnt) = learn(&self.lab, &graph, plain(20), cell.run, &train)? else {
             return Ok(vec![f64::NAN; 3]);
         };
         let line = directions.vector(index);

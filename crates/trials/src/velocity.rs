@@ -118,14 +118,7 @@ impl Experiment for Velocity {
         };
         let epochs: Vec<u64> = (0..=self.epochs()).collect();
         let ensemble = (self.lab.pick(3, 25), epochs.as_slice());
-        let watched = watch(
-            self.lab.place,
-            &graph,
-            &config,
-            (self.lab.seed, cell.run),
-            &train,
-            ensemble,
-        )?;
+        let watched = watch(&self.lab, &graph, &config, cell.run, &train, ensemble)?;
         let Some(watched) = watched else {
             return Ok(vec![f64::NAN; 1 + 2 * self.epochs() as usize]);
         };

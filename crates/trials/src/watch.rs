@@ -1,15 +1,14 @@
 //! Input gradients while networks train.
 
 use polariscope_data::Split;
-use polariscope_diff::Place;
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Scalar, Weights};
 use polariscope_random::Stream;
 use polariscope_train::{Config, Control, Observer, Row, State};
 
-use crate::TrialError;
 use crate::cloud::Cloud;
 use crate::learn::learn_watched;
+use crate::{Lab, TrialError};
 
 /// Points of N(0, I) at which gradients are taken, for each network.
 const PROBES: usize = 16;
@@ -61,10 +60,10 @@ impl Observer<f32> for Eye<'_> {
 /// Trains `networks` networks of a run and looks at them at the start (epoch 0) and after `epochs`. `None` where one
 /// diverges.
 pub(crate) fn watch(
-    place: Place,
+    lab: &Lab,
     graph: &Graph,
     config: &Config,
-    (seed, run): (u64, u64),
+    run: u64,
     train: &Split,
     (networks, epochs): (u64, &[u64]),
 ) -> Result<Option<Watched>, TrialError> {
@@ -73,9 +72,9 @@ pub(crate) fn watch(
     let mut accuracy = vec![0.0; epochs.len()];
     for index in run * networks..(run + 1) * networks {
         let mut x = vec![0.0; PROBES * dim];
-        Stream::new(seed, index, "trial.probes").normal(1.0, &mut x);
+        Stream::new(lab.seed, index, "trial.probes").normal(1.0, &mut x);
         let mut eye = Eye {
-            network: Network::on(graph.clone(), place.device),
+            network: Network::on(graph.clone(), lab.place.device),
             x,
             epochs,
             rows: Vec::new(),
@@ -84,13 +83,13 @@ pub(crate) fn watch(
         };
         if epochs.first() == Some(&0) {
             eye.accuracy.push(0.0);
-            eye.look(&Weights::draw(graph, seed, index))?;
+            eye.look(&Weights::draw(graph, lab.seed, index))?;
         }
         let config = Config {
             row_every: 1,
             ..config.clone()
         };
-        let learnt = learn_watched(place, graph, config, (seed, index), train, &mut eye)?;
+        let learnt = learn_watched(lab, graph, config, index, train, &mut eye)?;
         if let Some(e) = eye.error {
             return Err(e);
         }

@@ -3,30 +3,27 @@
 //! Samples, weights and what the optimiser remembers stay on the GPU, and a step is one recording that is replayed: the
 //! processor sends the order of the samples once an epoch and looks at the networks when somebody asks.
 
+mod judge;
 mod kernels;
 mod set;
 mod step;
 
 use std::sync::Arc;
 
-use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel};
+use polariscope_diff::cuda::{Array, CudaError, Gpu};
 use polariscope_diff::{Id, Number, Program, Trace, vmap};
 use polariscope_graph::Graph;
-use polariscope_network::{Card, Lowered, Mode, Weights, lower};
+use polariscope_network::{Card, Weights};
 use polariscope_random::Stream;
 
 use crate::local::largest;
 use crate::step::check_norms;
 use crate::train::Problem;
-use crate::{
-    Config, Diverged, Labels, Loss, Metrics, Moments, Running, Samples, State, TrainError,
-};
+use crate::{Config, Diverged, Loss, Moments, Running, State, TrainError};
+use judge::Test;
 use kernels::{RATES, SUMS, Sizes};
-use set::{Pass, Set};
+use set::Set;
 use step::Step;
-
-/// Samples of an evaluation that are taken together, of all networks.
-const EVALUATED: usize = 1 << 13;
 
 /// Networks on a GPU.
 pub(crate) struct Fleet<'a, T> {
@@ -60,15 +57,7 @@ pub(crate) struct Tensors<T> {
     rates: Array<f64>,
 }
 
-/// The test set, and passes over it.
-struct Test<T> {
-    set: Set<T>,
-    passes: Vec<(Pass<T>, Kernel)>,
-    sums: Array<f64>,
-    clock: Array<i64>,
-}
-
-/// A trace for many networks, whose first leaves after the inputs are each one's own.
+/// A program for many networks: `params` are each one's own, other leaves are the same for all.
 fn many(trace: &Trace, outputs: &[Id], params: &[Id], networks: usize) -> Program {
     match networks {
         1 => Program::new(trace, outputs),
@@ -369,94 +358,5 @@ impl<'a, T: Number> Fleet<'a, T> {
                 .upload(&[0.0, 0.0], network * SUMS, &self.tensors.sums)?;
         }
         Ok(())
-    }
-}
-
-impl<T: Number> Test<T> {
-    fn new(
-        gpu: &Arc<Gpu>,
-        precision: polariscope_diff::Precision,
-        graph: &Graph,
-        loss: Loss,
-        samples: &Samples,
-        weights: &[Arc<Array<T>>],
-        networks: usize,
-    ) -> Result<Self, TrainError> {
-        let outputs = graph.output().len();
-        let n = samples.len();
-        let classes = match samples.y {
-            Labels::Classes(classes) => Some(classes),
-            Labels::Targets { .. } => None,
-        };
-        let set = Set::new(gpu, samples.x, classes, &samples.targets(loss, outputs), n)?;
-        let batch = (EVALUATED / networks).clamp(1, 1024).min(n);
-        let mut passes = Vec::new();
-        for size in parts(n, batch) {
-            let Lowered {
-                mut trace,
-                params,
-                output,
-                ..
-            } = lower(graph, size, Mode::Evaluate);
-            let y = trace.leaf(&[size, outputs]);
-            let targets = trace.leaves().count() - 1;
-            let value = loss.expression(&mut trace, output, y, n);
-            let program = many(&trace, &[value, output], &params, networks);
-            let sizes = Sizes {
-                samples: size,
-                batch,
-                passes: n.div_ceil(batch) as u64,
-                input: graph.input().len(),
-                outputs,
-                classes: set.labelled,
-                weight: 1.0,
-            };
-            let given = |leaf: usize| weights.get(leaf.wrapping_sub(1)).cloned();
-            let pass = Pass::new(gpu, &program, precision, sizes, targets, given)?;
-            let mut count = gpu.compile(&[kernels::count(T::DTYPE, sizes)])?;
-            passes.push((pass, count.remove(0)));
-        }
-        Ok(Test {
-            set,
-            passes,
-            sums: gpu.zeros(networks * SUMS)?,
-            clock: gpu.zeros(1)?,
-        })
-    }
-
-    /// Judges the networks as they are.
-    fn evaluate(
-        &self,
-        gpu: &Gpu,
-        networks: usize,
-    ) -> Result<impl Iterator<Item = Metrics>, CudaError> {
-        let mut sums = vec![0.0; networks * SUMS];
-        gpu.upload(&sums, 0, &self.sums)?;
-        let n = self.set.samples;
-        let batch = self.passes[0].0.sizes.batch;
-        for (at, first) in (0..n).step_by(batch).enumerate() {
-            let (pass, count) = &self.passes[usize::from(n - first < batch)];
-            gpu.upload(&[at as i64], 0, &self.clock)?;
-            pass.gather(gpu, &self.set, &self.clock)?;
-            pass.workspace.start()?;
-            let Sizes {
-                samples, outputs, ..
-            } = pass.sizes;
-            let arguments = [
-                Argument::I64(&self.clock, 1),
-                T::argument(pass.workspace.result(0), networks),
-                T::argument(pass.workspace.result(1), networks * samples * outputs),
-                Argument::U32(&self.set.classes, n),
-                Argument::U32(&self.set.order, n),
-                Argument::F64(&self.sums, networks * SUMS),
-            ];
-            gpu.start(count, [networks, 1, 1], &arguments)?;
-        }
-        gpu.download(&self.sums, &mut sums)?;
-        let labelled = self.set.labelled;
-        Ok((0..networks).map(move |network| Metrics {
-            loss: sums[network * SUMS],
-            accuracy: labelled.then(|| sums[network * SUMS + 1] / n as f64),
-        }))
     }
 }

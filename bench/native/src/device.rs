@@ -106,7 +106,8 @@ fn together(trace: &Trace, output: Id, own: usize, networks: usize) -> Program {
     Program::new(&many, &outputs)
 }
 
-fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
+/// A network of the zoo.
+pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
     let options = ZooOptions {
         input: Some(input.parse()?),
         ..ZooOptions::default()

@@ -9,11 +9,13 @@
 //! - `roof ARCH INPUT BATCH forward|gradient|dipole|points|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
 //! - `train ARCH INPUT BATCH SAMPLES NETWORKS full|fast` prints the seconds of a step of networks that train on a GPU;
+//! - `listing DIR ARCH INPUT BATCH train:NETWORKS|dipole` writes the CUDA kernels of a program to DIR, with numbers to run them on;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
 mod device;
 mod kernels;
+mod listing;
 mod tasks;
 
 use std::io::{BufRead, Write};
@@ -101,6 +103,10 @@ fn main() -> Result<(), Failure> {
                 let precision = device::precision(precision);
                 let seconds = device::train(architecture, input, sizes, precision)?;
                 writeln!(out, "{seconds:.9}")?;
+            }
+            ["listing", dir, architecture, input, batch, what] => {
+                listing::write(Path::new(dir), architecture, input, batch.parse()?, what)?;
+                writeln!(out, "written")?;
             }
             ["peak"] => writeln!(out, "{}", peak()?)?,
             _ => return Err(format!("unknown command: {line}").into()),

@@ -234,3 +234,66 @@ impl<T: Number> Workspace<T> {
         &self.outputs[i]
     }
 }
+
+/// What runs for a program, for those who want to read it or to run it elsewhere.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// In order.
+    pub calls: Vec<Listed>,
+    /// Length of each buffer.
+    pub buffers: Vec<usize>,
+    /// Numbers of memory between the kernels of a step.
+    pub scratch: usize,
+    /// Buffer of each output.
+    pub results: Vec<usize>,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What is called.
+    pub what: Called,
+    /// What it is given: `leaf N`, `buffer N` or `scratch`.
+    pub arrays: Vec<String>,
+}
+
+/// What is called.
+#[derive(Clone, Debug)]
+pub enum Called {
+    /// CUDA C++ of a kernel named `k`, and its blocks.
+    Kernel(String, [usize; 3]),
+    /// A batched product: matrices, m, n, k, and whether A and B are transposed.
+    Product([usize; 4], [bool; 2]),
+}
+
+/// Lists the calls of a program in full precision, without a GPU.
+pub fn listing<T: Number>(program: &Program) -> Listing {
+    let (plan, calls) = calls::<T>(program, Precision::Full);
+    let mut scratch = 0;
+    let listed = calls.into_iter().map(|(_, call, places, _)| Listed {
+        what: match call {
+            Call::Kernel(code) => {
+                scratch = scratch.max(code.scratch);
+                Called::Kernel(code.source(T::DTYPE).text, code.blocks)
+            }
+            Call::Product(p) => Called::Product([p.batch, p.m, p.n, p.k], [p.ta, p.tb]),
+        },
+        arrays: places.iter().map(Place::to_string).collect(),
+    });
+    Listing {
+        calls: listed.collect(),
+        results: plan.results(),
+        buffers: plan.buffers,
+        scratch,
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Leaf(n) => write!(f, "leaf {n}"),
+            Place::Buffer(n) => write!(f, "buffer {n}"),
+            Place::Scratch => f.write_str("scratch"),
+        }
+    }
+}

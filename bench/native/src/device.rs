@@ -3,18 +3,17 @@
 use std::io::Write;
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Device, Id, Place, Precision, Program, Trace, vjp, vmap};
+use polariscope_diff::{Device, Place, Precision};
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
 };
-use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
 use polariscope_random::Stream;
 use polariscope_train::{
     BatchSize, Config, Labels, Length, Loss, Optimiser, Samples, Schedule, ensemble,
 };
 
 use crate::Failure;
+use crate::programs::{network, program};
 
 /// As it is called in commands.
 pub fn precision(name: &str) -> Precision {
@@ -24,9 +23,7 @@ pub fn precision(name: &str) -> Precision {
     }
 }
 
-/// Prints a line for each step of a program: seconds, operations, bytes, name. The program is of one network on a batch
-/// (`forward`, `gradient`) or the dipole of as many networks (`dipole`), or their gradients at 128 points (`points`), or
-/// a training step of so many networks (`train:N`).
+/// Prints a line for each step of a program: seconds, operations, bytes, name.
 pub fn roof(
     out: &mut impl Write,
     architecture: &str,
@@ -35,54 +32,7 @@ pub fn roof(
     what: &str,
     precision: Precision,
 ) -> Result<(), Failure> {
-    let graph = network(architecture, input)?;
-    let program = match what {
-        "dipole" => {
-            let d = differences(&graph, 100.0, Scalar::Logit(0));
-            together(&d.trace, d.output, 1 + graph.params.len(), batch)
-        }
-        "points" => {
-            let Lowered {
-                mut trace,
-                x,
-                output,
-                ..
-            } = lower(&graph, 128, Mode::Evaluate);
-            let one = trace.constant_like(1.0, output);
-            let gradient = vjp(&mut trace, &[(output, one)], &[x])[0];
-            together(&trace, gradient, usize::MAX, batch)
-        }
-        _ if what.starts_with("train:") => {
-            let networks = what.trim_start_matches("train:").parse()?;
-            let Lowered {
-                trace: mut t,
-                params,
-                output,
-                ..
-            } = lower(&graph, batch, Mode::Train);
-            let trainable: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
-            let y = t.leaf(&[batch, graph.output().len()]);
-            let loss = Loss::CrossEntropy.expression(&mut t, output, y, batch);
-            let one = t.constant(1.0, &[1]);
-            let gradients = vjp(&mut t, &[(loss, one)], &trainable);
-            let (many, outputs) = vmap(&t, &gradients, &params, networks);
-            Program::new(&many, &outputs)
-        }
-        _ => {
-            let mut lowered = lower(&graph, batch, Mode::Evaluate);
-            let t = &mut lowered.trace;
-            let one = t.constant_like(1.0, lowered.output);
-            let mut wanted: Vec<_> = graph.trainable().map(|i| lowered.params[i]).collect();
-            wanted.push(lowered.x);
-            match what {
-                "forward" => Program::new(t, &[lowered.output]),
-                _ => {
-                    let gradients = vjp(t, &[(lowered.output, one)], &wanted);
-                    Program::new(t, &gradients)
-                }
-            }
-        }
-    };
+    let program = program(architecture, input, batch, what)?;
     let gpu = Gpu::open(0)?;
     let workspace = Workspace::<f32>::new(gpu, &program, precision)?;
     workspace.start()?;
@@ -97,22 +47,6 @@ pub fn roof(
         )?;
     }
     Ok(())
-}
-
-/// The first leaves for each network, the others for all.
-fn together(trace: &Trace, output: Id, own: usize, networks: usize) -> Program {
-    let leaves: Vec<Id> = trace.leaves().take(own).collect();
-    let (many, outputs) = vmap(trace, &[output], &leaves, networks);
-    Program::new(&many, &outputs)
-}
-
-/// A network of the zoo.
-pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
-    let options = ZooOptions {
-        input: Some(input.parse()?),
-        ..ZooOptions::default()
-    };
-    Ok(zoo(architecture, &options)?)
 }
 
 /// Seconds of a network with fresh weights, by a dipole around one point or by `probes` gradients, as a mean over all

@@ -5,12 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use polariscope_diff::cuda::{Called, listing};
-use polariscope_diff::{Id, Program, vjp, vmap};
-use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
-use polariscope_train::Loss;
+use polariscope_network::Weights;
 
 use crate::Failure;
-use crate::device::network;
+use crate::programs::{network, program};
 
 /// Writes `listing.json`, the texts of the kernels, `leaves` and `wanted` (f64).
 pub fn write(
@@ -20,6 +18,7 @@ pub fn write(
     batch: usize,
     what: &str,
 ) -> Result<(), Failure> {
+    let graph = network(architecture, input)?;
     let program = program(architecture, input, batch, what)?;
     let list = listing::<f64>(&program);
     let mut calls = Vec::new();
@@ -49,9 +48,17 @@ pub fn write(
         program.leaves,
     );
     fs::write(folder.join("listing.json"), text)?;
+    // Inputs first, then the parameters of all networks, then what else there is.
     let leaf = |(l, &n): (usize, &usize)| -> Vec<f64> {
-        let number = |i: usize| 0.3 * (0.7 * (37 * i + 11 * l) as f64).sin();
-        (0..n).map(number).collect()
+        let number = |i: usize| (0.7 * (37 * i + 11 * l) as f64).sin();
+        match l.checked_sub(1).and_then(|at| graph.params.get(at)) {
+            Some(param) => {
+                let networks = 0..(n / param.len()) as u64;
+                let drawn = networks.map(|i| Weights::draw(&graph, 0, i).values.swap_remove(l - 1));
+                drawn.flatten().collect()
+            }
+            None => (0..n).map(number).collect(),
+        }
     };
     let leaves: Vec<Vec<f64>> = program.leaves.iter().enumerate().map(leaf).collect();
     let slices: Vec<&[f64]> = leaves.iter().map(Vec::as_slice).collect();
@@ -62,35 +69,4 @@ pub fn write(
     fs::write(folder.join("wanted"), bytes(program.evaluate(&slices)))?;
     fs::write(folder.join("leaves"), bytes(leaves))?;
     Ok(())
-}
-
-fn program(architecture: &str, input: &str, batch: usize, what: &str) -> Result<Program, Failure> {
-    let graph = network(architecture, input)?;
-    if what == "dipole" {
-        let d = differences(&graph, 100.0, Scalar::Logit(0));
-        let own: Vec<Id> = d.trace.leaves().take(1 + graph.params.len()).collect();
-        let (many, outputs) = vmap(&d.trace, &[d.output], &own, batch);
-        return Ok(Program::new(&many, &outputs));
-    }
-    let networks = what
-        .strip_prefix("train:")
-        .ok_or("neither train:N nor dipole")?;
-    let Lowered {
-        trace: mut t,
-        x,
-        params,
-        output,
-        statistics,
-        ..
-    } = lower(&graph, batch, Mode::Train);
-    let mut of: Vec<Id> = graph.trainable().map(|i| params[i]).collect();
-    of.push(x);
-    let y = t.leaf(&[batch, graph.output().len()]);
-    let loss = Loss::CrossEntropy.expression(&mut t, output, y, batch);
-    let one = t.constant(1.0, &[1]);
-    let mut outputs = vec![loss, output];
-    outputs.extend(vjp(&mut t, &[(loss, one)], &of));
-    outputs.extend(statistics.iter().flat_map(|s| [s.mean, s.variance]));
-    let (many, outputs) = vmap(&t, &outputs, &params, networks.parse()?);
-    Ok(Program::new(&many, &outputs))
 }

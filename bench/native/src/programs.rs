@@ -1,0 +1,83 @@
+//! Programs to be timed or listed, by name.
+
+use polariscope_diff::{Id, Program, Trace, vjp, vmap};
+use polariscope_graph::{Graph, ZooOptions, zoo};
+use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
+use polariscope_train::Loss;
+
+use crate::Failure;
+
+/// Points of a network in `points`.
+const POINTS: usize = 128;
+
+/// A network of the zoo.
+pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
+    let options = ZooOptions {
+        input: Some(input.parse()?),
+        ..ZooOptions::default()
+    };
+    Ok(zoo(architecture, &options)?)
+}
+
+/// One network on a batch (`forward`; `gradient` in weights and inputs), the dipole of as many networks (`dipole`), their
+/// gradients at 128 points (`points`), or a training step of N networks on a batch (`train:N`).
+pub fn program(
+    architecture: &str,
+    input: &str,
+    batch: usize,
+    what: &str,
+) -> Result<Program, Failure> {
+    let graph = network(architecture, input)?;
+    let trainable = |params: &[Id]| -> Vec<Id> { graph.trainable().map(|i| params[i]).collect() };
+    if let Some(networks) = what.strip_prefix("train:") {
+        let Lowered {
+            trace: mut t,
+            params,
+            output,
+            statistics,
+            ..
+        } = lower(&graph, batch, Mode::Train);
+        let y = t.leaf(&[batch, graph.output().len()]);
+        let loss = Loss::CrossEntropy.expression(&mut t, output, y, batch);
+        let one = t.constant(1.0, &[1]);
+        let mut outputs = vec![loss, output];
+        outputs.extend(vjp(&mut t, &[(loss, one)], &trainable(&params)));
+        outputs.extend(statistics.iter().flat_map(|s| [s.mean, s.variance]));
+        let (many, outputs) = vmap(&t, &outputs, &params, networks.parse()?);
+        return Ok(Program::new(&many, &outputs));
+    }
+    let samples = if what == "points" { POINTS } else { batch };
+    let mut lowered = lower(&graph, samples, Mode::Evaluate);
+    let (t, output) = (&mut lowered.trace, lowered.output);
+    Ok(match what {
+        "dipole" => {
+            let d = differences(&graph, 100.0, Scalar::Logit(0));
+            together(&d.trace, d.output, 1 + graph.params.len(), batch)
+        }
+        "forward" => Program::new(t, &[output]),
+        "points" => {
+            let one = t.constant_like(1.0, output);
+            let gradient = vjp(t, &[(output, one)], &[lowered.x])[0];
+            together(t, gradient, usize::MAX, batch)
+        }
+        "gradient" => {
+            let one = t.constant_like(1.0, output);
+            let mut of = trainable(&lowered.params);
+            of.push(lowered.x);
+            let gradients = vjp(t, &[(output, one)], &of);
+            Program::new(t, &gradients)
+        }
+        _ => {
+            return Err(
+                format!("{what}: neither forward, gradient, dipole, points nor train:N").into(),
+            );
+        }
+    })
+}
+
+/// The first leaves for each network, the others for all.
+fn together(trace: &Trace, output: Id, own: usize, networks: usize) -> Program {
+    let leaves: Vec<Id> = trace.leaves().take(own).collect();
+    let (many, outputs) = vmap(trace, &[output], &leaves, networks);
+    Program::new(&many, &outputs)
+}

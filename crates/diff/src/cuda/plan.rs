@@ -292,11 +292,12 @@ impl<'a> Grouping<'a> {
         let rows: Vec<usize> = self.rows.iter().copied().filter(fits).collect();
         let mut arrays: Vec<Source> = Vec::new();
         for &s in self.steps.iter().chain([&at]) {
-            arrays.push(Source::Step(s));
-            arrays.extend(&self.sources[s]);
+            for source in self.sources[s].iter().chain([&Source::Step(s)]) {
+                if !arrays.contains(source) {
+                    arrays.push(*source);
+                }
+            }
         }
-        arrays.sort_by_key(|source| format!("{source:?}"));
-        arrays.dedup();
         if rows.is_empty() || arrays.len() > ARRAYS {
             return false;
         }

@@ -13,6 +13,24 @@ pub enum Dtype {
     F64,
 }
 
+impl Dtype {
+    /// As C calls it.
+    pub fn c_name(self) -> &'static str {
+        match self {
+            Dtype::F32 => "float",
+            Dtype::F64 => "double",
+        }
+    }
+
+    /// Of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Dtype::F32 => 4,
+            Dtype::F64 => 8,
+        }
+    }
+}
+
 /// f32 or f64.
 pub trait Real:
     Copy

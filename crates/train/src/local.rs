@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::optimiser::{clip_factor, square_sum};
 use crate::samples::{correct, widen};
-use crate::train::Problem;
+use crate::train::{Problem, parts};
 use crate::{Batch, BatchGradient, Config, Diverged, Evaluator, Loss, State, TrainError};
 
 /// Numbers of a batch under which one thread gathers them.
@@ -46,8 +46,7 @@ impl<'a, T: Number> Local<'a, T> {
     ) -> Result<Self, TrainError> {
         let n = problem.train.len();
         let batch = config.batch_size.on(n);
-        let sizes = [batch, n % batch].into_iter().filter(|&size| size > 0);
-        let plans = sizes.map(|size| BatchGradient::new(graph, config.loss.into(), size));
+        let plans = parts(n, batch).map(|size| BatchGradient::new(graph, config.loss.into(), size));
         let plans = plans.collect::<Result<_, _>>()?;
         Ok(Local {
             graph,

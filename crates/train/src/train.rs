@@ -52,6 +52,13 @@ pub struct Quiet;
 
 impl<T> Observer<T> for Quiet {}
 
+/// Sizes of the batches of an epoch, `batch` at a time: that, and that of the last one where it is smaller.
+pub(crate) fn parts(samples: usize, batch: usize) -> impl Iterator<Item = usize> {
+    [batch, samples % batch]
+        .into_iter()
+        .filter(|&size| size > 0)
+}
+
 /// Samples and targets, checked.
 pub(crate) struct Problem<'a, T> {
     pub train: Samples<'a>,

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::Dtype;
 use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
 
 use super::sum::{BLOCK_BITS, Float, Sum};
@@ -68,10 +67,7 @@ impl<T: Float> Gram<T> {
         quantum: f64,
     ) -> Result<Self, CudaError> {
         let gpu = Gpu::open(ordinal)?;
-        let number = match T::DTYPE {
-            Dtype::F32 => "float",
-            Dtype::F64 => "double",
-        };
+        let number = T::DTYPE.c_name();
         let sources = ["add", "squares"].map(|name| Source {
             text: format!("typedef {number} T;{TEXT}"),
             name,

@@ -263,19 +263,21 @@ impl<T: Float> Sampler<T> {
     pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
         if let Some(gram) = &self.gram {
             let mut gram = gram.lock().unwrap_or_else(PoisonError::into_inner);
-            let started = Instant::now();
+            let (started, mut waves) = (Instant::now(), state.waves);
             loop {
-                for (group, networks) in self.blocks(state.waves).iter().enumerate() {
+                for (group, networks) in self.blocks(waves).iter().enumerate() {
                     if !networks.is_empty() {
                         self.source.add_to(&mut gram, group, networks)?;
                     }
                 }
                 gram.settle()?;
-                state.waves += 1;
-                let over = state.waves * self.wave() >= self.limit.networks();
-                let asked = matches!(self.limit, Limit::Error(_)) && due(state.waves);
+                waves += 1;
+                let over = waves * self.wave() >= self.limit.networks();
+                let asked = matches!(self.limit, Limit::Error(_)) && due(waves);
                 if over || asked || started.elapsed() > LOOK {
-                    return gram.take(&mut state.sums);
+                    gram.take(&mut state.sums)?;
+                    state.waves = waves;
+                    return Ok(());
                 }
             }
         }

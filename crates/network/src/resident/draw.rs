@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use polariscope_diff::Number;
 use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
-use polariscope_diff::{Dtype, Number};
 use polariscope_graph::Law;
 use polariscope_random::Stream;
 
@@ -125,10 +125,7 @@ pub struct Draws {
 impl Draws {
     /// Compiles what fills arrays of T.
     pub fn new<T: Number>(gpu: Arc<Gpu>) -> Result<Self, CudaError> {
-        let number = match T::DTYPE {
-            Dtype::F32 => "float",
-            Dtype::F64 => "double",
-        };
+        let number = T::DTYPE.c_name();
         let sources = ["uniform", "normal", "constant", "mask"].map(|name| Source {
             text: format!("typedef {number} T;{TEXT}"),
             name,

@@ -8,8 +8,9 @@ use polariscope_graph::Graph;
 use polariscope_network::{Lowered, Mode, lower};
 
 use super::kernels::{self, SUMS, Sizes};
+use super::many;
 use super::set::{Pass, Set};
-use super::{many, parts};
+use crate::train::parts;
 use crate::{Labels, Loss, Metrics, Samples, TrainError};
 
 /// Samples that are taken together, of all networks.

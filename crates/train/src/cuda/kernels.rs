@@ -72,10 +72,7 @@ __device__ __forceinline__ double total(double x) {
 ";
 
 fn source(dtype: Dtype, name: &'static str, text: String) -> Source {
-    let number = match dtype {
-        Dtype::F32 => "float",
-        Dtype::F64 => "double",
-    };
+    let number = dtype.c_name();
     Source {
         text: format!("typedef {number} T;\n{SHARED}{text}"),
         name,

@@ -18,7 +18,7 @@ use polariscope_random::Stream;
 
 use crate::local::largest;
 use crate::step::check_norms;
-use crate::train::Problem;
+use crate::train::{Problem, parts};
 use crate::{Config, Diverged, Loss, Moments, Running, State, TrainError};
 use judge::Test;
 use kernels::{RATES, SUMS, Sizes};
@@ -66,13 +66,6 @@ fn many(trace: &Trace, outputs: &[Id], params: &[Id], networks: usize) -> Progra
             Program::new(&trace, &outputs)
         }
     }
-}
-
-/// Sizes of the passes over `samples`, `batch` at a time.
-fn parts(samples: usize, batch: usize) -> impl Iterator<Item = usize> {
-    [batch, samples % batch]
-        .into_iter()
-        .filter(|&size| size > 0)
 }
 
 impl<'a, T: Number> Fleet<'a, T> {

@@ -359,9 +359,9 @@ impl Gpu {
             words.push(word);
         }
         // Which of them it writes is not said.
-        let touched = Touched {
-            written: &arrays,
-            read: &[],
+        let touched = || Touched {
+            written: arrays,
+            read: Vec::new(),
         };
         // SAFETY: kernels are texts of this project, which touch no more of an array than the argument says, and the
         // arrays are that long.
@@ -392,9 +392,9 @@ impl Gpu {
             let chosen = chosen.filter(|(i, _)| is_written(*i) == written);
             chosen.map(|(_, &address)| address).collect::<Vec<_>>()
         };
-        let touched = Touched {
-            written: &part(true),
-            read: &part(false),
+        let touched = || Touched {
+            written: part(true),
+            read: part(false),
         };
         // SAFETY: kernels are written for the shapes of their step, whose buffers the plan made as long as that.
         unsafe { self.launch(kernel, blocks, &words, touched) }
@@ -419,8 +419,12 @@ impl Gpu {
         product: &Product,
         addresses: &[Address],
     ) -> Result<(), CudaError> {
-        let (written, read) = addresses.split_at(1);
-        self.on_stream(Touched { written, read }, |_, handle| {
+        // Products that run at the same time would share the memory of cuBLAS: each waits for the one before it.
+        let touched = || Touched {
+            written: vec![addresses[0], self.lane.scratch()],
+            read: addresses[1..].to_vec(),
+        };
+        self.on_stream(touched, |_, handle| {
             // SAFETY: the caller's promise.
             unsafe { product::multiply::<T>(handle, product, addresses) }
         })
@@ -441,7 +445,7 @@ impl Gpu {
         kernel: &Kernel,
         blocks: [usize; 3],
         words: &[u64],
-        touched: Touched,
+        touched: impl FnOnce() -> Touched,
     ) -> Result<(), CudaError> {
         let [x, y, z] = blocks.map(|n| n as u32);
         let shape = LaunchConfig {

@@ -25,10 +25,15 @@ pub struct Lane {
     pub stream: Arc<CudaStream>,
     pub blas: CudaBlas,
     /// Memory of cuBLAS.
-    _scratch: Array<f32>,
+    scratch: Array<f32>,
 }
 
 impl Lane {
+    /// Where the memory of cuBLAS lies: every product may write to it.
+    pub fn scratch(&self) -> Address {
+        self.scratch.device_ptr(&self.stream).0
+    }
+
     pub fn new(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
         let stream = context.new_stream();
         let stream = stream.map_err(said).map_err(failed("opening a stream"))?;
@@ -47,7 +52,7 @@ impl Lane {
         Ok(Lane {
             stream,
             blas,
-            _scratch: scratch,
+            scratch,
         })
     }
 }
@@ -65,20 +70,19 @@ thread_local! {
 }
 
 /// Arrays of a call.
-#[derive(Clone, Copy)]
-pub struct Touched<'a> {
-    pub written: &'a [Address],
-    pub read: &'a [Address],
+pub struct Touched {
+    pub written: Vec<Address>,
+    pub read: Vec<Address>,
 }
 
 impl Tracker {
     /// Lets the next call wait for what it needs.
-    fn before(&self, touched: Touched) -> Result<(), CudaError> {
+    fn before(&self, touched: &Touched) -> Result<(), CudaError> {
         let mut nodes: Vec<driver::CUgraphNode> = Vec::new();
-        for address in touched.written.iter().chain(touched.read) {
+        for address in touched.written.iter().chain(&touched.read) {
             nodes.extend(self.written.get(address).into_iter().flatten());
         }
-        for address in touched.written {
+        for address in &touched.written {
             nodes.extend(self.read.get(address).into_iter().flatten());
         }
         nodes.sort_unstable();
@@ -99,7 +103,7 @@ impl Tracker {
     }
 
     /// Notes what the last call touched.
-    fn after(&mut self, touched: Touched) -> Result<(), CudaError> {
+    fn after(&mut self, touched: &Touched) -> Result<(), CudaError> {
         let mut status = driver::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         let (mut id, mut graph) = (0, std::ptr::null_mut());
         let (mut first, mut count) = (std::ptr::null(), 0);
@@ -121,10 +125,10 @@ impl Tracker {
             // SAFETY: the driver's list lives until the next call to this stream.
             _ => unsafe { std::slice::from_raw_parts(first, count) }.to_vec(),
         };
-        for &address in touched.read {
+        for &address in &touched.read {
             self.read.entry(address).or_default().extend(&nodes);
         }
-        for &address in touched.written {
+        for &address in &touched.written {
             self.written.insert(address, nodes.clone());
             self.read.remove(&address);
         }
@@ -133,18 +137,19 @@ impl Tracker {
 }
 
 impl Gpu {
-    /// Makes a call on the stream of this thread: to be run, or to be recorded.
+    /// Makes a call on the stream of this thread: to be run, or to be recorded, for which it is asked what it touches.
     pub(super) fn on_stream(
         &self,
-        touched: Touched,
+        touched: impl FnOnce() -> Touched,
         call: impl FnOnce(&Arc<CudaStream>, cublas::cublasHandle_t) -> Result<(), CudaError>,
     ) -> Result<(), CudaError> {
         TRACKER.with_borrow_mut(|tracker| match tracker {
             None => call(&self.lane.stream, *self.lane.blas.handle()),
             Some(tracker) => {
-                tracker.before(touched)?;
+                let touched = touched();
+                tracker.before(&touched)?;
                 call(&tracker.stream, tracker.handle)?;
-                tracker.after(touched)
+                tracker.after(&touched)
             }
         })
     }

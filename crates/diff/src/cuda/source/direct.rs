@@ -31,10 +31,9 @@ pub fn calls(gather: &Gather, dtype: Dtype) -> Option<Vec<Call>> {
     if ya.times != 1 || ya.tap.abs() != 1 || from * to * kh * kw > WEIGHTS {
         return None;
     }
-    let (number, longest) = match dtype {
-        Dtype::F32 => (4, COLUMN),
-        Dtype::F64 => (8, COLUMN / 2),
-    };
+    // A number of f64 takes two registers.
+    let number = dtype.bytes();
+    let longest = COLUMN * 4 / number;
     // The longest column that leaves the fewest positions over.
     let chunked = |column: usize| rh.div_ceil(column) * column;
     let column = (1..=longest.min(rh)).rev();

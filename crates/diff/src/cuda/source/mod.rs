@@ -185,10 +185,7 @@ pub fn largest<'s>(steps: impl IntoIterator<Item = &'s Step>) -> usize {
 impl Code {
     /// A whole program.
     pub fn source(&self, dtype: Dtype) -> Source {
-        let number = match dtype {
-            Dtype::F32 => "float",
-            Dtype::F64 => "double",
-        };
+        let number = dtype.c_name();
         Source {
             text: format!(
                 "typedef {number} T;\nextern \"C\" __global__ void __launch_bounds__({THREADS}, 2) k{}\n",

@@ -46,10 +46,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
     );
     let (width, own) = (width | 1, s.ow | 1);
     let (image, gradient) = (s.c * height * width, tiles * tile * s.oh * own);
-    let number = match dtype {
-        Dtype::F32 => 4,
-        Dtype::F64 => 8,
-    };
+    let number = dtype.bytes();
     let sums = THREADS * tile * kw;
     let bytes = |samples: usize| (samples * (image + gradient)).max(sums) * number;
     let slots = |samples: usize| (THREADS / roles).min(samples * s.oh);

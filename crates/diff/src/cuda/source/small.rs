@@ -27,10 +27,7 @@ pub fn product(p: &Product, dtype: Dtype) -> Option<Call> {
         ta,
         tb,
     } = p;
-    let number = match dtype {
-        Dtype::F32 => 4,
-        Dtype::F64 => 8,
-    };
+    let number = dtype.bytes();
     let terms = k.max(1);
     let shared = (2 * terms * ROW).max(WARPS * TILE * TILE) * number;
     if batch * m * n * k > SMALL || shared > SHARED {

@@ -179,6 +179,15 @@ fn bad_usage_is_one_line() {
         &["rotations", "lenet", "--data", DATA],
         "ARCH is not an option of rotations",
     );
+    wrong(&["pooling", "--only", "size"], "FACTOR=LEVEL");
+    wrong(
+        &["nad-accuracy", "--only", "radius=3"],
+        "network, sigma, index",
+    );
+    wrong(
+        &["nad-accuracy", "--only", "index=0,7"],
+        "there is no level '7'; the levels are 0, 10,",
+    );
     wrong(&["list", "--runs", "2"], "--runs is not an option of list");
     wrong(&["list", "--out", "x"], "writes no files");
 }

@@ -37,6 +37,14 @@ impl Window {
         );
         (padded - extent) / self.stride[axis] + 1
     }
+
+    /// Whether no place lies in two windows.
+    pub(crate) fn is_partition(&self) -> bool {
+        (0..2).all(|axis| {
+            let extent = (self.kernel[axis] - 1) * self.dilation[axis] + 1;
+            extent <= self.stride[axis]
+        })
+    }
 }
 
 /// A convolution's loop nest: `y[n,o,p] = Σ x[n,c,s·p+d·t−pad] w[o,c,t]` within each channel group.

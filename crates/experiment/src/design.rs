@@ -17,6 +17,17 @@ pub struct Design {
     pub cells: Vec<Cell>,
 }
 
+/// What a design does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// No such factor; there are these.
+    #[error("the factors are {}", .0.join(", "))]
+    Factor(Vec<String>),
+    /// No such level; there are these.
+    #[error("there is no level '{}'; the levels are {}", .0, .1.join(", "))]
+    Level(String, Vec<String>),
+}
+
 /// One condition in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
@@ -77,6 +88,26 @@ impl Design {
     pub fn retain(mut self, keep: impl Fn(&Cell) -> bool) -> Self {
         self.cells.retain(keep);
         self
+    }
+
+    /// The cells in which a factor has one of these levels.
+    pub fn only(mut self, factor: &str, levels: &[&str]) -> Result<Self, Unknown> {
+        let of = |what: &str| self.cells.iter().any(|cell| cell.level(factor) == what);
+        if !self.factors.iter().any(|f| f == factor) {
+            return Err(Unknown::Factor(self.factors.to_vec()));
+        }
+        if let Some(&level) = levels.iter().find(|&&level| !of(level)) {
+            let mut all: Vec<String> = Vec::new();
+            for cell in &self.cells {
+                if !all.iter().any(|known| known == cell.level(factor)) {
+                    all.push(cell.level(factor).into());
+                }
+            }
+            return Err(Unknown::Level(level.into(), all));
+        }
+        self.cells
+            .retain(|cell| levels.contains(&cell.level(factor)));
+        Ok(self)
     }
 
     /// Cells that the table lacks.

@@ -31,7 +31,7 @@ mod table;
 mod view;
 
 pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent, level};
-pub use design::{Cell, Design};
+pub use design::{Cell, Design, Unknown};
 pub use experiment::Experiment;
 pub use memo::Memo;
 pub use table::{Mean, Row, Select, Table, TableError};

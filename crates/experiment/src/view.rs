@@ -23,21 +23,21 @@ pub trait View {
 
     /// What the numbers say, in a sentence or two.
     fn words(&self, table: &Table) -> String {
-        let all = self.curves();
-        let words: Vec<String> = all.iter().map(|c| c.words(table)).collect();
+        let all = self.curves().into_iter().filter(|c| c.is_there(table));
+        let words: Vec<String> = all.map(|c| c.words(table)).collect();
         words.join(" ")
     }
 
     /// The means, as rows and columns.
     fn summary(&self, table: &Table) -> Grid {
-        let first = self.curves().into_iter().next();
+        let first = self.curves().into_iter().find(|c| c.is_there(table));
         first.map_or_else(Grid::default, |c| c.pivot.grid(table))
     }
 
     /// Figures with their captions.
     fn figures(&self, table: &Table) -> Vec<Section> {
-        let all = self.curves();
-        all.iter().map(|c| c.section(table)).collect()
+        let all = self.curves().into_iter().filter(|c| c.is_there(table));
+        all.map(|c| c.section(table)).collect()
     }
 }
 
@@ -194,6 +194,17 @@ impl Curves<'_> {
             plot.draw(),
             format!("{} Bands: a standard error over runs.", self.caption),
         )
+    }
+
+    /// Whether something of it was measured.
+    fn is_there(&self, table: &Table) -> bool {
+        let columns = levels(table, self.pivot.columns);
+        let rows = levels(table, self.pivot.rows);
+        let there = |row: &String| {
+            let mean = |column: &String| self.pivot.mean(table, row, column);
+            columns.iter().any(|column| mean(column).is_some())
+        };
+        rows.iter().any(there)
     }
 
     /// Every column at its first, middle and last row, in words.

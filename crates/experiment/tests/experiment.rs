@@ -31,6 +31,21 @@ fn runs_are_complete_one_after_the_other() {
 }
 
 #[test]
+fn a_part_of_a_design() {
+    let factor = design().factors[0].clone();
+    let first = design().cells[0].levels[0].clone();
+    let part = design().only(&factor, &[&first]).unwrap();
+    let kept = |cell: &&Cell| cell.levels[0] == first;
+    let wanted: Vec<_> = design().cells.iter().filter(kept).cloned().collect();
+    assert!(!wanted.is_empty() && wanted.len() < design().cells.len());
+    assert_eq!(part.cells, wanted);
+    let unknown = design().only("colour", &["red"]).unwrap_err();
+    assert!(unknown.to_string().contains(&factor), "{unknown}");
+    let unknown = design().only(&factor, &[&first, "red"]).unwrap_err();
+    assert!(unknown.to_string().contains("'red'"), "{unknown}");
+}
+
+#[test]
 fn an_interrupted_experiment_measures_only_what_is_missing() {
     let design = design();
     let mut table = Table::new(&design);

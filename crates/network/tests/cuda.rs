@@ -28,8 +28,8 @@ fn answer<T: Number>(mut resident: Resident<T>, x: &[T], u: Option<&[T]>) -> Vec
     };
     let mut answers = resident.answers(3).unwrap();
     resident.draw(3, networks).unwrap();
+    resident.set_points(x.repeat(networks.len())).unwrap();
     for slot in 0..networks.len() {
-        resident.set_points(slot, x).unwrap();
         if let Some(u) = u {
             resident.set_cotangents(slot, u).unwrap();
         }

@@ -153,7 +153,7 @@ fn dipole(name: &str, ordinal: usize) -> Result<f64, Fault> {
     };
     let mut resident = Resident::<f64>::dipole(&graph, STEP, Scalar::Logit(0), card)?;
     resident.draw(7, &[3])?;
-    resident.set_points(0, &x)?;
+    resident.set_points(x.clone())?;
     let mut answers = resident.answers(1)?;
     resident.answer(&mut answers, [0].into_iter())?;
     let mut found = vec![0.0; resident.length()];

@@ -71,7 +71,9 @@ fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wante
     let plan = Plan::new(program, &is_elements, &maxima);
     let mut calls = Vec::new();
     for group in &plan.groups {
-        if let [at] = group.steps[..] {
+        if let [at] = group.steps[..]
+            && !plan.makes_what_it_reads(at)
+        {
             let step = &program.steps[at];
             for call in source::calls(step, T::DTYPE, precision, max(at)) {
                 let operands = match &call {

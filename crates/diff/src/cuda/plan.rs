@@ -3,12 +3,13 @@
 //! Small steps cost more to start than to run. Steps whose numbers are made one by one are put into one kernel where
 //! the arrays can be cut into rows such that each step reads of the others' results only its own row: the pixels of an
 //! activation, the rows of a softmax, the planes of a pool. Values that nobody reads outside of a kernel that works
-//! number by number are never stored.
+//! number by number are never stored. A value whose numbers one other step reads, each at most once, is made where it is
+//! read: what is pasted into an image, pooled and cropped again never sees memory.
 
 use super::Place;
 use super::maxima::Maximum;
-use super::source::{self, Code, Elements, Member, Variable};
-use crate::program::{Kernel, Pool, Program, Step, Value};
+use super::source::{self, Code, Elements, Lazy, Member, Variable};
+use crate::program::{Access, Kernel, Pool, Program, Step, Value};
 use crate::trace::{Op, size};
 
 /// Steps that are looked at for a group, after its first.
@@ -36,6 +37,8 @@ pub struct Plan {
     sources: Vec<Vec<Source>>,
     /// The step whose result each output is.
     outputs: Vec<usize>,
+    /// The step that makes the numbers of each step as it reads them.
+    readers: Vec<Option<usize>>,
 }
 
 /// Where an argument comes from.
@@ -71,10 +74,15 @@ impl Plan {
                 sources[step][0] = sources[step][1];
             }
         }
+        let readers = readers(program, &sources, &outputs, is_elements, maxima);
+        left.retain(|&step| readers[step].is_none());
+        let reads: Vec<Vec<Read>> = (0..sources.len())
+            .map(|step| reads(&sources, &readers, step))
+            .collect();
         let mut groups = Vec::new();
         while let Some(&first) = left.first() {
             let group = match is_elements[first] {
-                true => Grouping::new(program, &sources, first).fill(&left[1..], is_elements),
+                true => Grouping::new(program, &reads, first).fill(&left[1..], is_elements),
                 false => Group {
                     steps: vec![first],
                     rows: 1,
@@ -90,6 +98,7 @@ impl Plan {
             places: vec![None; program.steps.len()],
             sources,
             outputs,
+            readers,
         };
         plan.assign(program);
         plan
@@ -123,6 +132,11 @@ impl Plan {
         self.outputs.iter().filter_map(place).collect()
     }
 
+    /// Whether a step makes numbers of others as it reads them.
+    pub fn makes_what_it_reads(&self, step: usize) -> bool {
+        self.readers.contains(&Some(step))
+    }
+
     /// The kernel of a group and the arrays that it is given.
     pub fn kernel(
         &self,
@@ -138,29 +152,51 @@ impl Plan {
                 arrays.len() - 1
             }))
         };
+        let elements = |step: usize| {
+            elements(step).unwrap_or_else(|| {
+                unreachable!("groups are of steps that are made number by number");
+            })
+        };
+        let mut variable = |source: Source| match source {
+            Source::Leaf(leaf) => array(Place::Leaf(leaf)),
+            Source::Step(from) if self.readers[from].is_some() => Variable::Lazy(from),
+            Source::Step(from) => match self.places[from] {
+                Some(buffer) => array(Place::Buffer(buffer)),
+                None => Variable::Held(from),
+            },
+        };
         let mut members = Vec::with_capacity(group.steps.len());
+        let mut touched = group.steps.clone();
         for &step in &group.steps {
-            let mut variable = |source: Source| match source {
-                Source::Leaf(leaf) => array(Place::Leaf(leaf)),
-                Source::Step(from) => match self.places[from] {
-                    Some(buffer) => array(Place::Buffer(buffer)),
-                    None => Variable::Held(from),
-                },
-            };
             let mut variables = vec![variable(Source::Step(step))];
             variables.extend(self.sources[step].iter().map(|&source| variable(source)));
-            let Some(elements) = elements(step) else {
-                unreachable!("groups are of steps that are made number by number");
-            };
+            // In the order of the program: what a step reads comes before it.
+            let inside: Vec<usize> = (0..step).filter(|&s| self.is_inside(s, step)).collect();
+            let lazies = inside.iter().map(|&step| Lazy {
+                step,
+                elements: elements(step),
+                variables: self.sources[step]
+                    .iter()
+                    .map(|&source| variable(source))
+                    .collect(),
+            });
             members.push(Member {
-                elements,
+                elements: elements(step),
                 variables,
+                lazies: lazies.collect(),
                 width: size(&program.steps[step].shape) / group.rows.max(1),
             });
+            touched.extend(inside);
         }
-        let largest = source::largest(group.steps.iter().map(|&s| &program.steps[s]));
+        let largest = source::largest(touched.iter().map(|&s| &program.steps[s]));
         let code = source::group(&members, group.rows, arrays.len(), largest);
         (code, arrays)
+    }
+
+    /// Whether a step is made within another one.
+    fn is_inside(&self, step: usize, other: usize) -> bool {
+        let reader = |&step: &usize| self.readers[step];
+        std::iter::successors(reader(&step), reader).any(|reader| reader == other)
     }
 
     /// Buffers for results.
@@ -170,6 +206,11 @@ impl Plan {
         for (g, group) in self.groups.iter().enumerate() {
             group.steps.iter().for_each(|&step| group_of[step] = g);
         }
+        for step in (0..n).rev() {
+            if let Some(reader) = self.readers[step] {
+                group_of[step] = group_of[reader];
+            }
+        }
         let mut last = group_of.clone();
         let mut stored = vec![false; n];
         for (step, sources) in self.sources.iter().enumerate() {
@@ -178,7 +219,8 @@ impl Plan {
                     continue;
                 };
                 last[from] = last[from].max(group_of[step]);
-                stored[from] |= group_of[from] != group_of[step];
+                // What is made as it is read looks into memory.
+                stored[from] |= group_of[from] != group_of[step] || self.readers[step].is_some();
             }
         }
         for &step in &self.outputs {
@@ -217,10 +259,83 @@ fn sources(program: &Program) -> (Vec<Vec<Source>>, Vec<usize>) {
     (all, outputs.collect())
 }
 
+/// The step that makes the numbers of each step as it reads them: the only one that reads it, no number more than once.
+fn readers(
+    program: &Program,
+    sources: &[Vec<Source>],
+    outputs: &[usize],
+    is_elements: &[bool],
+    maxima: &[Option<Maximum>],
+) -> Vec<Option<usize>> {
+    let n = program.steps.len();
+    let mut readers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); n];
+    for (step, sources) in sources.iter().enumerate() {
+        if maxima[step] == Some(Maximum::Place) {
+            continue;
+        }
+        for (argument, source) in sources.iter().enumerate() {
+            if let &Source::Step(from) = source {
+                readers[from].push((step, argument));
+            }
+        }
+    }
+    let reader = |step: usize| {
+        let &(reader, _) = readers[step].first()?;
+        let once = |&(by, argument): &(usize, usize)| {
+            let max = maxima[by] == Some(Maximum::Value);
+            by == reader && reads_once(&program.steps[by], argument, max)
+        };
+        let lazy = is_elements[step]
+            && is_elements[reader]
+            && maxima[step] != Some(Maximum::Place)
+            && !outputs.contains(&step);
+        (lazy && readers[step].iter().all(once)).then_some(reader)
+    };
+    (0..n).map(reader).collect()
+}
+
+/// Whether a step reads no number of an argument more than once, and neighbours side by side.
+fn reads_once(step: &Step, argument: usize, max: bool) -> bool {
+    match &step.kernel {
+        Kernel::Fused(fused) => fused.access[argument] == Access::Full,
+        Kernel::Op(Op::Slice { .. } | Op::Embed { .. } | Op::Concat { .. }) => true,
+        Kernel::Op(Op::Crop(_) | Op::Paste { .. }) => {
+            argument == 0 && step.args[0].shape[0] == step.shape[0]
+        }
+        Kernel::Op(Op::SumPool(w)) => w.is_partition(),
+        Kernel::Op(Op::Pick(w)) => w.is_partition() && max,
+        _ => false,
+    }
+}
+
+/// An array that a step reads, itself or through steps that it makes as it reads them.
+struct Read {
+    source: Source,
+    /// The steps, each with the argument that leads on.
+    through: Vec<(usize, usize)>,
+}
+
+fn reads(sources: &[Vec<Source>], readers: &[Option<usize>], step: usize) -> Vec<Read> {
+    let mut all = Vec::new();
+    for (argument, &source) in sources[step].iter().enumerate() {
+        let through = vec![(step, argument)];
+        match source {
+            Source::Step(from) if readers[from].is_some() => {
+                all.extend(reads(sources, readers, from).into_iter().map(|read| Read {
+                    through: [&through[..], &read.through].concat(),
+                    ..read
+                }));
+            }
+            _ => all.push(Read { source, through }),
+        }
+    }
+    all
+}
+
 /// A group in the making.
 struct Grouping<'a> {
     program: &'a Program,
-    sources: &'a [Vec<Source>],
+    reads: &'a [Vec<Read>],
     steps: Vec<usize>,
     /// Numbers of rows that would do, from the largest.
     rows: Vec<usize>,
@@ -238,10 +353,10 @@ fn prefixes(shape: &[usize]) -> Vec<usize> {
 }
 
 impl<'a> Grouping<'a> {
-    fn new(program: &'a Program, sources: &'a [Vec<Source>], first: usize) -> Self {
+    fn new(program: &'a Program, reads: &'a [Vec<Read>], first: usize) -> Self {
         Grouping {
             program,
-            sources,
+            reads,
             steps: vec![first],
             rows: prefixes(&program.steps[first].shape),
         }
@@ -251,8 +366,8 @@ impl<'a> Grouping<'a> {
     fn fill(mut self, next: &[usize], is_elements: &[bool]) -> Group {
         let mut passed: Vec<usize> = Vec::new();
         for &step in next.iter().take(WINDOW) {
-            let waits = |source: &Source| matches!(source, Source::Step(s) if passed.contains(s));
-            let waits = self.sources[step].iter().any(waits);
+            let waits = |r: &Read| matches!(r.source, Source::Step(s) if passed.contains(&s));
+            let waits = self.reads[step].iter().any(waits);
             if waits || !is_elements[step] || !self.join(step) {
                 passed.push(step);
             }
@@ -268,10 +383,8 @@ impl<'a> Grouping<'a> {
 
     fn join(&mut self, at: usize) -> bool {
         let step = &self.program.steps[at];
-        let reads = |source: &Source| matches!(source, Source::Step(s) if self.steps.contains(s));
-        let inside: Vec<usize> = (0..step.args.len())
-            .filter(|&i| reads(&self.sources[at][i]))
-            .collect();
+        let is_inside = |r: &&Read| matches!(r.source, Source::Step(s) if self.steps.contains(&s));
+        let inside: Vec<&Read> = self.reads[at].iter().filter(is_inside).collect();
         let sizes = self
             .steps
             .iter()
@@ -281,9 +394,10 @@ impl<'a> Grouping<'a> {
             return false;
         }
         let fits = |&rows: &usize| {
-            let row_by_row = inside
-                .iter()
-                .all(|&argument| is_local(step, argument, rows));
+            let local = |&(by, argument): &(usize, usize)| {
+                is_local(&self.program.steps[by], argument, rows)
+            };
+            let row_by_row = inside.iter().all(|read| read.through.iter().all(local));
             let width = largest / rows.max(1);
             let short = width <= WIDTH && (rows >= ROWS || width <= SHORT);
             let shared = width == 1 || largest <= SMALL && short;
@@ -292,9 +406,10 @@ impl<'a> Grouping<'a> {
         let rows: Vec<usize> = self.rows.iter().copied().filter(fits).collect();
         let mut arrays: Vec<Source> = Vec::new();
         for &s in self.steps.iter().chain([&at]) {
-            for source in self.sources[s].iter().chain([&Source::Step(s)]) {
-                if !arrays.contains(source) {
-                    arrays.push(*source);
+            let read = self.reads[s].iter().map(|read| read.source);
+            for source in read.chain([Source::Step(s)]) {
+                if !arrays.contains(&source) {
+                    arrays.push(source);
                 }
             }
         }
@@ -348,8 +463,8 @@ mod tests {
         let mut made = vec![false; program.steps.len()];
         for group in &plan.groups {
             for &step in &group.steps {
-                for source in &plan.sources[step] {
-                    let &Source::Step(from) = source else {
+                for read in reads(&plan.sources, &plan.readers, step) {
+                    let Source::Step(from) = read.source else {
                         continue;
                     };
                     assert!(made[from], "step {step} reads {from} before it is made");
@@ -363,8 +478,9 @@ mod tests {
                 if let Some(buffer) = plan.places[step] {
                     let before = holder[buffer].replace(step);
                     let read_here = |s: &usize| {
-                        let mut sources = plan.sources[*s].iter();
-                        before.is_some_and(|b| sources.any(|&x| x == Source::Step(b)))
+                        let reads = reads(&plan.sources, &plan.readers, *s);
+                        let mut sources = reads.iter().map(|read| read.source);
+                        before.is_some_and(|b| sources.any(|x| x == Source::Step(b)))
                     };
                     assert!(group.steps.len() == 1 || !group.steps.iter().any(read_here));
                     assert!(plan.buffers[buffer] >= size(&program.steps[step].shape));
@@ -429,6 +545,36 @@ mod tests {
         assert_eq!(large[0].rows, 1000 * 3 * 9);
         assert!(large[0].single && large[0].steps.len() >= 3);
         assert_eq!(large.len(), 2);
+    }
+
+    /// What is pasted, pooled, cropped and pasted again is made in one kernel, and the pool of another one's result in it;
+    /// an image that two steps read is stored.
+    #[test]
+    fn lazy() {
+        let window = Window {
+            kernel: [2, 2],
+            stride: [2, 2],
+            dilation: [1, 1],
+            pad: [(0, 0); 2],
+        };
+        let steps = |twice: bool| {
+            let mut t = Trace::new();
+            let x = t.leaf(&[1000, 3, 8, 8]);
+            let y = t.slice(x, 3, 0, 4);
+            let z = t.slice(x, 3, 4, 4);
+            let both = t.concat(&[z, y], 3);
+            let pooled = t.sum_pool(both, window);
+            let mut outputs = vec![t.map(Function::Tanh, pooled)];
+            if twice {
+                outputs.push(t.sum(both, &[1]));
+            }
+            let program = Program::new(&t, &outputs);
+            let plan = plan(&program);
+            check(&program, &plan);
+            (plan.groups.len(), plan.buffers.len())
+        };
+        assert_eq!(steps(false), (1, 1));
+        assert_eq!(steps(true), (2, 3));
     }
 
     /// What only a kernel itself reads is not stored.

@@ -421,9 +421,8 @@ impl<T: Number> Source<T> {
                 self.set_weights(resident, networks)?;
                 let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
                 for probe in 0..probes {
-                    for (slot, x) in points.iter().enumerate() {
-                        resident.set_points(slot, &x[probe * self.dim()..][..self.dim()])?;
-                    }
+                    let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
+                    resident.set_points(points.iter().flat_map(own).collect())?;
                     let places = (first..first + networks.len()).map(|i| i * probes + probe);
                     resident.answer(&mut answers, places)?;
                 }
@@ -466,9 +465,8 @@ impl<T: Number> Source<T> {
                 resident.draw_points(seed, networks, PROBES, *sigma)?;
             }
             _ => {
-                for (slot, &index) in networks.iter().enumerate() {
-                    resident.set_points(slot, &self.repeated(self.points(index)))?;
-                }
+                let points = |&index: &u64| self.repeated(self.points(index));
+                resident.set_points(networks.iter().flat_map(points).collect())?;
             }
         }
         match self.config.method {

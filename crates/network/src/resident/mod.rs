@@ -34,6 +34,8 @@ pub struct Resident<T> {
     together: usize,
     /// Those that lie there, by network.
     cotangents: Vec<Vec<T>>,
+    /// Those that were given last, until others are drawn.
+    points: Vec<T>,
 }
 
 /// Where and how.
@@ -104,6 +106,7 @@ impl<T: Number> Resident<T> {
             leaves: one.leaves,
             length: one.outputs[0].1,
             cotangents: vec![Vec::new(); together],
+            points: Vec::new(),
             together,
             gpu,
         })
@@ -182,9 +185,13 @@ impl<T: Number> Resident<T> {
         Ok(())
     }
 
-    /// The points of one of the networks, one after the other.
-    pub fn set_points(&mut self, slot: usize, x: &[T]) -> Result<(), NetworkError> {
-        Ok(self.set(0, slot, x)?)
+    /// The points of the first networks, one after the other.
+    pub fn set_points(&mut self, x: Vec<T>) -> Result<(), NetworkError> {
+        if self.points != x {
+            self.set(0, 0, &x)?;
+            self.points = x;
+        }
+        Ok(())
     }
 
     /// Points N(0, σ²) of each network's stream of a name.
@@ -196,6 +203,7 @@ impl<T: Number> Resident<T> {
         sigma: f64,
     ) -> Result<(), NetworkError> {
         self.draws.choose(networks)?;
+        self.points.clear();
         Ok(self.fill(0, Law::Normal { std: sigma }, seed, name, networks)?)
     }
 
@@ -235,9 +243,13 @@ impl<T: Number> Resident<T> {
     ) -> Result<(), NetworkError> {
         self.workspace.start()?;
         let (from, n) = (self.workspace.result(0), self.length);
-        for (slot, place) in places.enumerate() {
-            let range = slot * n..(slot + 1) * n;
-            self.gpu.copy(from, range, answers, place * n)?;
+        let places: Vec<usize> = places.collect();
+        // Neighbours go together: a copy takes longer to start than to run.
+        let mut slot = 0;
+        for run in places.chunk_by(|a, b| a + 1 == *b) {
+            let range = slot * n..(slot + run.len()) * n;
+            self.gpu.copy(from, range, answers, run[0] * n)?;
+            slot += run.len();
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answe
         data: args.data.clone().unwrap_or_default(),
         width: sizes.width(),
     };
-    conduct(&experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, (args, common))
 }
 
 /// 64, 128, … and the largest.

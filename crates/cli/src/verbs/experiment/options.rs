@@ -25,6 +25,7 @@ pub fn refuse(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         ("ARCH", args.architecture.is_some(), trial),
         ("--data", args.data.is_some(), !spectra && !list),
         ("--runs", args.runs.is_some(), !list),
+        ("--only", !args.only.is_empty(), trial || kernel),
         ("--train", args.train.is_some(), kernel),
         ("--test", args.test.is_some(), kernel && !spectra),
         ("--depth", args.depth.is_some(), kernel && !spectra),

@@ -46,7 +46,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answe
         runs: sizes.runs,
         precision: PhantomData,
     };
-    conduct(&experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, (args, common))
 }
 
 /// How it is shown.

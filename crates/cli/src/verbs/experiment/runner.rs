@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use polariscope_experiment::{Cell, Design, Experiment, Table, Verdict, View};
 
 use super::answer::Answer;
-use super::page;
+use super::{ExperimentArgs, page};
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
@@ -23,16 +23,19 @@ const SETTLED: Duration = Duration::from_secs(1);
 pub fn conduct<E>(
     experiment: &E,
     view: &dyn View,
-    configuration: toml::Table,
+    mut configuration: toml::Table,
     bytes: f64,
-    common: &Common,
+    (args, common): (&ExperimentArgs, &Common),
 ) -> Result<Answer, CliError>
 where
     E: Experiment + Sync + ?Sized,
     CliError: From<E::Error>,
 {
+    let design = restricted(experiment.design(), &args.only)?;
+    if !args.only.is_empty() {
+        configuration.insert("only".into(), args.only.clone().into());
+    }
     let request = request(view, configuration, common);
-    let design = experiment.design();
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => {
@@ -74,6 +77,24 @@ where
 pub fn request(view: &dyn View, mut configuration: toml::Table, common: &Common) -> Request {
     configuration.insert("experiment".into(), view.name().into());
     Request::new("experiment", view.name(), configuration, common)
+}
+
+/// The cells that `--only` leaves.
+fn restricted(mut design: Design, only: &[String]) -> Result<Design, CliError> {
+    for text in only {
+        let wrong = |what: String| CliError::Usage(format!("--only '{text}': {what}"));
+        let Some((factor, levels)) = text.split_once('=') else {
+            return Err(wrong("it reads FACTOR=LEVEL,…, as in index=0,10".into()));
+        };
+        let levels: Vec<&str> = levels.split(',').collect();
+        design = design
+            .only(factor, &levels)
+            .map_err(|e| wrong(e.to_string()))?;
+    }
+    match design.cells.is_empty() {
+        true => Err(CliError::Usage("--only: no condition is left".into())),
+        false => Ok(design),
+    }
 }
 
 fn restore(table: &mut Table, directory: &RunDirectory) -> Result<(), CliError> {

@@ -64,7 +64,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
         },
     );
     let experiment = Spectra::new(sizes, profile)?;
-    conduct(&experiment, &view, configuration, 0.0, common)
+    conduct(&experiment, &view, configuration, 0.0, (args, common))
 }
 
 /// How it is shown.

@@ -38,7 +38,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answe
         runs: sizes.runs,
         kept: Kept::default(),
     };
-    conduct(&experiment, &view, configuration, bytes, common)
+    conduct(&experiment, &view, configuration, bytes, (args, common))
 }
 
 /// How it is shown.

@@ -25,7 +25,7 @@ pub fn run(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Answ
         lab.accuracies = accuracies(&lab, common)?;
     }
     let trial: Box<dyn Trial> = (entry.make)(&lab)?;
-    conduct(&*trial, &*trial, configuration(&lab), BYTES, common)
+    conduct(&*trial, &*trial, configuration(&lab), BYTES, (args, common))
 }
 
 /// What a finished `nad-accuracy` with the same settings has measured.

@@ -8,21 +8,60 @@ use super::{BLOCKS, Code, Elements, THREADS, index};
 /// Lanes of a warp.
 const WARP: usize = 32;
 
+/// A step whose numbers are made as they are read.
+pub struct Lazy {
+    /// Which.
+    pub step: usize,
+    /// Its statements.
+    pub elements: Elements,
+    /// Its arguments.
+    pub variables: Vec<Variable>,
+}
+
 /// A step of a group.
 pub struct Member {
     /// Its statements.
     pub elements: Elements,
     /// Its result and its arguments.
     pub variables: Vec<Variable>,
+    /// What it makes as it reads it, each after what that reads.
+    pub lazies: Vec<Lazy>,
     /// Numbers of its row.
     pub width: usize,
 }
 
-/// An array of the kernel, by number, or a value that stays in registers.
+/// An array of the kernel, by number, a value that stays in registers, or one that is made as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     Array(usize),
     Held(usize),
+    Lazy(usize),
+}
+
+/// A type that looks like an array and makes its numbers, and a value of it.
+fn lazy(lazy: &Lazy) -> String {
+    let Lazy {
+        step,
+        elements,
+        variables,
+    } = lazy;
+    let (mut fields, mut values) = (String::new(), Vec::new());
+    for (i, variable) in variables.iter().enumerate() {
+        let (kind, value) = match *variable {
+            Variable::Array(k) => ("const T*".to_owned(), format!("p{k}")),
+            Variable::Lazy(step) => (format!("Lazy{step}"), format!("lazy{step}")),
+            Variable::Held(_) => unreachable!("what is made as it is read looks into memory"),
+        };
+        fields += &format!("{kind} a{i}; ");
+        values.push(value);
+    }
+    format!(
+        "struct Lazy{step} {{\n{fields}\n\
+         __device__ __forceinline__ T operator[](I i) const {{\nHeld out;\n{}return out.x;\n}}\n}};\n\
+         const Lazy{step} lazy{step} = {{{}}};\n",
+        elements.0,
+        values.join(", ")
+    )
 }
 
 /// The kernel of a group over so many arrays, the largest of which has `largest` numbers.
@@ -35,12 +74,13 @@ pub fn group(members: &[Member], rows: usize, arrays: usize, largest: usize) -> 
     let mut body = String::new();
     for member in members {
         let names = std::iter::once("out".to_owned()).chain((0..).map(|i| format!("a{i}")));
-        let mut text = String::new();
+        let mut text: String = member.lazies.iter().map(lazy).collect();
         for (name, variable) in names.zip(&member.variables) {
             text += &match *variable {
                 Variable::Array(k) if name == "out" => format!("T* const out = p{k};\n"),
                 Variable::Array(k) => format!("const T* const {name} = p{k};\n"),
                 Variable::Held(step) => format!("Held& {name} = held{step};\n"),
+                Variable::Lazy(step) => format!("const Lazy{step} {name} = lazy{step};\n"),
             };
         }
         if let Variable::Held(step) = member.variables[0] {

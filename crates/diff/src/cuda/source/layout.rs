@@ -42,10 +42,11 @@ pub fn slice(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Element
 pub fn embed(axis: usize, start: usize, from: &[usize], to: &[usize]) -> Elements {
     let inner: usize = from[axis + 1..].iter().product();
     let (run, period) = (from[axis] * inner, to[axis] * inner);
+    let first = start * inner;
     Elements(format!(
-        "const I at = i % {period} - {};\n\
-         out[i] = at >= 0 && at < {run} ? a0[i / {period} * {run} + at] : (T)0;\n",
-        start * inner
+        "const I at = i % {period};\n\
+         out[i] = at >= {first} && at < {} ? a0[i / {period} * {run} + at - {first}] : (T)0;\n",
+        first + run
     ))
 }
 

@@ -12,6 +12,7 @@ mod layout;
 mod reduce;
 mod slim;
 mod small;
+mod stage;
 mod tensor;
 mod thin;
 mod window;
@@ -22,7 +23,7 @@ use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 use gather::Gather;
-pub use group::{Member, Variable, group};
+pub use group::{Lazy, Member, Variable, group};
 
 /// Blocks of kernels whose threads make several numbers.
 const BLOCKS: usize = 1 << 14;
@@ -206,8 +207,8 @@ pub struct Elements(String);
 /// it.
 fn index(largest: usize) -> &'static str {
     match largest < 1 << 30 {
-        true => "int",
-        false => "long long",
+        true => "unsigned",
+        false => "unsigned long long",
     }
 }
 

@@ -1,18 +1,22 @@
 //! Weight gradients of convolutions of few channels: W(x, dy)[o, c, t] = Σ dy[o, p] x[c, p + t] over samples and positions.
 //!
-//! Images and gradients of some samples lie in shared memory. A thread sums the taps of one row of the window, for one
-//! channel of x and some of dy, over rows of positions; threads of the same weights share the rows and add up at the end.
+//! Images and gradients of some samples lie in shared memory. A thread sums the taps of one column of the window, for one
+//! or two channels of x and some of dy, down columns of positions; what it reads of the image moves from tap to tap.
+//! Threads of the same weights share the columns and add up at the end.
 
 use super::conv::{Sizes, add};
+use super::stage::Stage;
 use super::{Call, Code, Operand, THREADS, operands, parameters};
 use crate::real::Dtype;
 use crate::trace::Conv;
 
-/// Channels of dy that a thread takes, and that a block takes.
+/// Channels of dy that a thread takes, and that a block takes; the last block takes some again where they do not add up.
 const CHANNELS: usize = 8;
 const BLOCK_CHANNELS: usize = 16;
-/// Taps of a row, at most.
+/// Taps of a column, at most.
 const TAPS: usize = 7;
+/// Sums of a thread, at most.
+const SUMS: usize = 80;
 /// Bytes of shared memory: several blocks fit on a multiprocessor.
 const SHARED: usize = 72 << 10;
 /// Blocks that keep the chip busy.
@@ -28,28 +32,33 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
     let window = conv.window;
     let ([kh, kw], [sh, sw], [dh, dw]) = (window.kernel, window.stride, window.dilation);
     let tensor = dtype == Dtype::F32 && s.o > BLOCK_CHANNELS && s.c * s.taps >= WIDE;
-    if conv.groups != 1 || kw > TAPS || tensor {
+    if conv.groups != 1 || kh > TAPS || tensor {
         return None;
     }
+    let number = dtype.bytes();
     let channels = s.o.min(BLOCK_CHANNELS);
     let tiles = channels.div_ceil(CHANNELS);
-    let tile = channels.div_ceil(tiles);
-    let parts_of_o = s.o.div_ceil(tiles * tile);
-    let roles = kh * s.c * tiles;
+    let tile = channels / tiles;
+    let block = tiles * tile;
+    let parts_of_o = s.o.div_ceil(block);
+    // Channels of x that share what is read of dy.
+    let both = match s.c.is_multiple_of(2) && 2 * tile * kh * number <= SUMS * 4 {
+        true => 2,
+        false => 1,
+    };
+    let roles = kw * (s.c / both) * tiles;
     if roles > THREADS {
         return None;
     }
-    // Odd rows, so that threads of neighbouring rows read from other banks.
-    let (height, width) = (
-        (s.oh - 1) * sh + (kh - 1) * dh + 1,
-        (s.ow - 1) * sw + (kw - 1) * dw + 1,
-    );
-    let (width, own) = (width | 1, s.ow | 1);
-    let (image, gradient) = (s.c * height * width, tiles * tile * s.oh * own);
-    let number = dtype.bytes();
-    let sums = THREADS * tile * kw;
-    let bytes = |samples: usize| (samples * (image + gradient)).max(sums) * number;
-    let slots = |samples: usize| (THREADS / roles).min(samples * s.oh);
+    let above = window.pad[0].0;
+    let height = (s.oh - 1) * sh + (kh - 1) * dh + 1;
+    let images = Stage::new([s.h, s.w], above, height.max(above + s.h));
+    let gradients = Stage::new([s.oh, s.ow], 0, s.oh);
+    let (image, gradient) = (s.c * images.area(), block * s.oh * s.ow);
+    let sums = THREADS * tile * kh;
+    let memory = |samples: usize| (samples * image).next_multiple_of(4) + samples * gradient;
+    let bytes = |samples: usize| memory(samples).max(sums) * number;
+    let slots = |samples: usize| (THREADS / roles).min(samples * s.ow);
     // Chunks of samples for each part.
     let share = |samples: usize| {
         let chunks = s.n.div_ceil(samples);
@@ -58,9 +67,9 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
     };
     // Instructions of a thread, about.
     let time = |&samples: &usize| {
-        let rounds = (samples * s.oh).div_ceil(slots(samples));
-        let sums = rounds * s.ow * (tile * kw + tile + kw);
-        let loads = (samples * (image + gradient)).div_ceil(THREADS) * 16;
+        let rounds = (samples * s.ow).div_ceil(slots(samples));
+        let sums = rounds * s.oh * (both * tile * kh + tile + both);
+        let loads = (samples * (image + gradient)).div_ceil(THREADS) * 3;
         share(samples) * (sums + loads + 1000)
     };
     let together = (1..=SAMPLES.min(s.n)).filter(|&n| bytes(n) <= SHARED);
@@ -78,86 +87,119 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
             parts * numbers
         }
     };
+    // Rows of the image that a position does not share with the one above it.
+    let slides = sh == 1 && dh == 1;
+    let fresh = if slides { kh - 1 } else { 0 };
+    let load = |row: String| {
+        let value = format!("from[b * {} + ({row}) * {}]", images.area(), s.w);
+        match window.pad[1] == (0, 0) {
+            true => value,
+            false => format!("(inside ? {value} : (T)0)"),
+        }
+    };
+    let before = format!(
+        "#pragma unroll\n\
+         for (int ty = 0; ty < {fresh}; ++ty)\n\
+         #pragma unroll\n\
+         for (int b = 0; b < {both}; ++b) v[b][ty] = {};\n",
+        load("ty".into())
+    );
+    let after = format!(
+        "#pragma unroll\n\
+         for (int ty = 0; ty < {fresh}; ++ty)\n\
+         #pragma unroll\n\
+         for (int b = 0; b < {both}; ++b) v[b][ty] = v[b][ty + 1];\n"
+    );
+    let (before, after) = match slides {
+        true => (before, after),
+        false => (String::new(), String::new()),
+    };
     let text = format!(
         "({parameters}) {{\n\
-         extern __shared__ __align__(16) unsigned char memory[];\n\
+         struct __align__({align}) Four {{ T x[4]; }};\n\
+         extern __shared__ __align__(32) unsigned char memory[];\n\
          T* const image = (T*)memory; T* const gradient = image + {images}; T* const sums = image;\n\
-         const int part = blockIdx.x, o0 = blockIdx.y * {block};\n\
+         const int part = blockIdx.x, o0 = min((int)blockIdx.y * {block}, {last});\n\
          const long long network = blockIdx.z;\n\
          out += network * {each} + (long long)part * {numbers}; a0 += network * {x_numbers}; a1 += network * {y_numbers};\n\
          const int slot = threadIdx.x % {slots}, role = threadIdx.x / {slots};\n\
-         const int ty = role % {kh}, c = role / {kh} % {c}, tile = role / {planes};\n\
-         T sum[{tile}][{kw}] = {{}};\n\
+         const int tx = role % {kw}, c = role / {kw} % {pairs} * {both}, tile = role / {planes};\n\
+         T sum[{both}][{tile}][{kh}] = {{}};\n\
+         {clear}\
          for (int chunk = part * {share}; chunk < min((part + 1) * {share}, {chunks}); ++chunk) {{\n\
          const int first = chunk * {together}, count = min({together}, {n} - first);\n\
-         #pragma unroll 8\n\
-         for (int e = threadIdx.x; e < count * {image}; e += {THREADS}) {{\n\
-         const int sx = e % {width} - {px}, sy = e / {width} % {height} - {py}, plane = e / {area};\n\
-         const bool inside = sy >= 0 && sy < {h} && sx >= 0 && sx < {w};\n\
-         image[e] = inside ? a0[((long long)first * {c} + plane) * {hw} + sy * {w} + sx] : (T)0;\n\
-         }}\n\
-         #pragma unroll 8\n\
-         for (int e = threadIdx.x; e < count * {gradient}; e += {THREADS}) {{\n\
-         const int x = e % {own}, y = e / {own} % {oh}, o = e / {own_area} % {block}, sample = e / {gradient};\n\
-         gradient[e] = x < {ow} && o0 + o < {o} ? \
-         a1[((long long)(first + sample) * {o} + o0 + o) * {positions} + y * {ow} + x] : (T)0;\n\
-         }}\n\
+         const T* const x0 = a0 + (long long)first * {x_sample}; const T* const y0 = a1 + (long long)first * {y_sample};\n\
+         {copy_x}{copy_y}\
          __syncthreads();\n\
          if (role < {roles})\n\
-         for (int row = slot; row < count * {oh}; row += {slots}) {{\n\
-         const int sample = row / {oh}, y = row % {oh};\n\
-         const T* const from = image + ((sample * {c} + c) * {height} + y * {sh} + ty * {dh}) * {width};\n\
-         const T* const by = gradient + ((sample * {block} + tile * {tile}) * {oh} + y) * {own};\n\
+         for (int column = slot; column < count * {ow}; column += {slots}) {{\n\
+         const int sample = column / {ow}, x = column % {ow}, sx = x * {sw} + tx * {dw} - {px};\n\
+         const bool inside = sx >= 0 && sx < {w};\n\
+         const T* const from = image + sample * {image} + c * {area} + sx;\n\
+         const T* const by = gradient + (sample * {block} + tile * {tile}) * {positions} + x;\n\
+         T v[{both}][{kh}];\n\
+         {before}\
          #pragma unroll {unrolled}\n\
-         for (int x = 0; x < {ow}; ++x) {{\n\
-         T d[{tile}];\n\
+         for (int y = 0; y < {oh}; ++y) {{\n\
          #pragma unroll\n\
-         for (int m = 0; m < {tile}; ++m) d[m] = by[m * {own_area} + x];\n\
+         for (int ty = {fresh}; ty < {kh}; ++ty)\n\
          #pragma unroll\n\
-         for (int tx = 0; tx < {kw}; ++tx) {{\n\
-         const T v = from[x * {sw} + tx * {dw}];\n\
+         for (int b = 0; b < {both}; ++b) v[b][ty] = {next};\n\
          #pragma unroll\n\
-         for (int m = 0; m < {tile}; ++m) sum[m][tx] += d[m] * v;\n\
+         for (int m = 0; m < {tile}; ++m) {{\n\
+         const T d = by[m * {positions} + y * {ow}];\n\
+         #pragma unroll\n\
+         for (int b = 0; b < {both}; ++b)\n\
+         #pragma unroll\n\
+         for (int ty = 0; ty < {kh}; ++ty) sum[b][m][ty] += d * v[b][ty];\n\
          }}\n\
+         {after}\
          }}\n\
          }}\n\
          __syncthreads();\n\
          }}\n\
+         #pragma unroll\n\
+         for (int b = 0; b < {both}; ++b) {{\n\
          #pragma unroll\n\
          for (int m = 0; m < {tile}; ++m)\n\
          #pragma unroll\n\
-         for (int tx = 0; tx < {kw}; ++tx) sums[(m * {kw} + tx) * {THREADS} + threadIdx.x] = sum[m][tx];\n\
+         for (int ty = 0; ty < {kh}; ++ty) sums[(m * {kh} + ty) * {THREADS} + threadIdx.x] = sum[b][m][ty];\n\
          __syncthreads();\n\
          for (int e = threadIdx.x; e < {results}; e += {THREADS}) {{\n\
-         const int q = e / {roles}, who = e % {roles}, m = q / {kw}, tx = q % {kw};\n\
-         const int row = who % {kh}, channel = who / {kh} % {c}, o = o0 + who / {planes} * {tile} + m;\n\
+         const int q = e / {roles}, who = e % {roles}, m = q / {kh}, row = q % {kh};\n\
+         const int channel = who / {kw} % {pairs} * {both} + b, o = o0 + who / {planes} * {tile} + m;\n\
          T total = 0;\n\
          for (int k = 0; k < {slots}; ++k) total += sums[q * {THREADS} + who * {slots} + k];\n\
-         if (o < {o}) out[((long long)o * {c} + channel) * {taps} + row * {kw} + tx] = total;\n\
+         out[((long long)o * {c} + channel) * {taps} + row * {kw} + who % {kw}] = total;\n\
+         }}\n\
+         __syncthreads();\n\
          }}\n\
          }}",
         parameters = parameters(2),
-        images = together * image,
-        block = tiles * tile,
+        align = 4 * number,
+        images = (together * image).next_multiple_of(4),
         x_numbers = s.n * s.c * s.h * s.w,
         y_numbers = s.n * s.o * s.oh * s.ow,
-        planes = kh * s.c,
+        x_sample = s.c * s.h * s.w,
+        y_sample = s.o * s.oh * s.ow,
+        pairs = s.c / both,
+        planes = kw * (s.c / both),
+        clear = images.clear("image", together * s.c),
+        copy_x = images.copy("image", "x0", "count", [s.c, s.c], "0"),
+        copy_y = gradients.copy("gradient", "y0", "count", [block, s.o], "o0"),
+        area = images.area(),
         n = s.n,
         c = s.c,
-        o = s.o,
-        h = s.h,
+        last = s.o - block,
         w = s.w,
-        hw = s.h * s.w,
         oh = s.oh,
         ow = s.ow,
         taps = s.taps,
         px = window.pad[1].0,
-        py = window.pad[0].0,
-        area = height * width,
-        own_area = s.oh * own,
         positions = s.oh * s.ow,
-        unrolled = if s.ow <= 32 { s.ow } else { 8 },
-        results = roles * tile * kw,
+        next = load(format!("y * {sh} + ty * {dh}")),
+        unrolled = if s.oh <= 32 { s.oh } else { 8 },
+        results = roles * tile * kh,
     );
     let mut calls = vec![Call::Kernel(Code {
         text,

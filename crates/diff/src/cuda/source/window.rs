@@ -41,10 +41,14 @@ impl Names {
             dilation,
             pad,
         } = self.window;
+        let inside = match self.window.pad {
+            [(0, 0), (0, 0)] => String::new(),
+            _ => format!("if (y >= 0 && y < {} && x >= 0 && x < {}) ", self.h, self.w),
+        };
         format!(
             "for (int ty = 0; ty < {}; ++ty) for (int tx = 0; tx < {}; ++tx) {{\n\
              const int y = oy * {} + ty * {} - {}, x = ox * {} + tx * {} - {};\n\
-             if (y >= 0 && y < {} && x >= 0 && x < {}) {{ const int tap = ty * {} + tx, at = y * {} + x; {body} }}\n\
+             {inside}{{ const int tap = ty * {} + tx, at = y * {} + x; {body} }}\n\
              }}\n",
             kernel[0],
             kernel[1],
@@ -54,8 +58,6 @@ impl Names {
             stride[1],
             dilation[1],
             pad[1].0,
-            self.h,
-            self.w,
             kernel[1],
             self.w
         )
@@ -69,6 +71,26 @@ impl Names {
             dilation,
             pad,
         } = self.window;
+        if self.window.is_partition() && dilation == [1, 1] {
+            // In one window at most.
+            let [sh, sw] = stride;
+            return format!(
+                "{{\nconst int wy = (y + {}) / {sh}, wx = (x + {}) / {sw};\n\
+                 const int ty = y + {} - wy * {sh}, tx = x + {} - wx * {sw};\n\
+                 if (ty < {} && tx < {} && wy < {} && wx < {}) {{\n\
+                 const int tap = ty * {} + tx, at = wy * {} + wx; {body} }}\n}}\n",
+                pad[0].0,
+                pad[1].0,
+                pad[0].0,
+                pad[1].0,
+                kernel[0],
+                kernel[1],
+                self.oh,
+                self.ow,
+                kernel[1],
+                self.ow
+            );
+        }
         format!(
             "for (int ty = 0; ty < {}; ++ty) for (int tx = 0; tx < {}; ++tx) {{\n\
              const int sy = y + {} - ty * {}, sx = x + {} - tx * {};\n\

@@ -34,7 +34,7 @@ pub use error::DataError;
 pub use files::{Images, cifar, idx, npy};
 pub use generate::{Generator, Labeling};
 pub use linalg::{
-    EigenError, SymmetricEigen, apply, covariance, symmetric_eigen, symmetric_eigenvalues,
+    EigenError, SymmetricEigen, apply, covariance, symmetric_eigen, symmetric_eigenvalues, to_one,
 };
 pub use projection::{Pca, Projection};
 pub use spec::{Source, Spec};

@@ -133,6 +133,27 @@ pub struct SymmetricEigen {
     pub vectors: Vec<f64>,
 }
 
+impl SymmetricEigen {
+    /// From eigenvalues, smallest first, and their vectors, one a row.
+    pub fn ascending(values: Vec<f64>, vectors: &[f64]) -> Self {
+        let n = values.len();
+        let mut out = SymmetricEigen {
+            values: values.into_iter().rev().collect(),
+            vectors: Vec::with_capacity(n * n),
+        };
+        for row in vectors.chunks_exact(n.max(1)).rev() {
+            let larger = |m: f64, &x: &f64| if x.abs() > m.abs() { x } else { m };
+            let sign = if row.iter().fold(0.0, larger) < 0.0 {
+                -1.0
+            } else {
+                1.0
+            };
+            out.vectors.extend(row.iter().map(|x| sign * x));
+        }
+        out
+    }
+}
+
 /// The eigensolver did not converge (NaN or infinity in the matrix).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("eigenvalues did not converge; the matrix must be finite")]
@@ -154,18 +175,22 @@ fn check(matrix: &[f64], n: usize) -> Result<(), EigenError> {
     sound.then_some(()).ok_or(EigenError)
 }
 
+/// Solvers lose digits far from 1: the power of two, whose products are exact, that brings the largest number there.
+pub fn to_one(matrix: &[f64]) -> f64 {
+    let largest = matrix.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    match largest {
+        0.0 => 1.0,
+        largest => 2f64.powi(-(largest.log2().floor() as i32).clamp(-1000, 1000)),
+    }
+}
+
 /// Eigenvalues, smallest first, and eigenvectors as columns where asked for.
 fn decompose(
     matrix: &[f64],
     n: usize,
     compute: ComputeEigenvectors,
 ) -> Result<(Vec<f64>, Mat<f64>), EigenError> {
-    // The solver loses digits far from 1: the matrix is brought there by a power of two, which is exact.
-    let largest = matrix.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    let scale = match largest {
-        0.0 => 1.0,
-        largest => 2f64.powi(-(largest.log2().floor() as i32).clamp(-1000, 1000)),
-    };
+    let scale = to_one(matrix);
     let scaled: Vec<f64> = matrix.iter().map(|x| x * scale).collect();
     // The transpose of a row-major matrix is column-major: the lower triangle becomes the upper one.
     let upper = MatRef::from_column_major_slice(&scaled, n, n);
@@ -200,17 +225,9 @@ pub fn symmetric_eigen(matrix: &[f64], n: usize) -> Result<SymmetricEigen, Eigen
         });
     }
     let (values, vectors) = decompose(matrix, n, ComputeEigenvectors::Yes)?;
-    let mut out = SymmetricEigen {
-        values: values.into_iter().rev().collect(),
-        vectors: Vec::with_capacity(n * n),
-    };
-    for k in (0..n).rev() {
-        let column = || (0..n).map(|i| vectors[(i, k)]);
-        let largest = column().fold(0.0_f64, |m, x| if x.abs() > m.abs() { x } else { m });
-        let sign = if largest < 0.0 { -1.0 } else { 1.0 };
-        out.vectors.extend(column().map(|x| sign * x));
-    }
-    Ok(out)
+    let columns = (0..n).flat_map(|k| (0..n).map(move |i| (i, k)));
+    let rows: Vec<f64> = columns.map(|at| vectors[at]).collect();
+    Ok(SymmetricEigen::ascending(values, &rows))
 }
 
 #[cfg(test)]

@@ -33,6 +33,32 @@ fn agree<T: Number>(program: &Program, leaves: &[Vec<f64>], tolerance: f64) {
     }
 }
 
+/// The path of n nodes: 2 − 2 cos(kπ/(n + 1)), with A u = λ u for every vector.
+#[test]
+#[ignore = "needs a GPU"]
+fn eigenvalues() {
+    let n = 300;
+    let mut a = vec![0.0; n * n];
+    for i in 0..n {
+        a[i * n + i] = 2.0;
+        if i > 0 {
+            a[i * n + i - 1] = -1.0;
+            a[(i - 1) * n + i] = -1.0;
+        }
+    }
+    let found = Gpu::open(0).unwrap().eigen(&a, n).unwrap();
+    let (values, vectors) = found.expect("cuSOLVER is there");
+    for (k, (value, u)) in values.iter().zip(vectors.chunks_exact(n)).enumerate() {
+        let angle = std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64;
+        assert!((value - (2.0 - 2.0 * angle.cos())).abs() < 1e-12, "{k}");
+        for (i, row) in a.chunks_exact(n).enumerate() {
+            let image: f64 = row.iter().zip(u).map(|(a, u)| a * u).sum();
+            assert!((image - value * u[i]).abs() < 1e-12, "{k} {i}");
+        }
+        assert!((u.iter().map(|u| u * u).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}
+
 /// Both precisions. Sums of thousands of terms differ by their order: 1e-5 and 1e-13 of the largest number.
 fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
     let mut trace = Trace::new();

@@ -13,8 +13,8 @@ use crate::lanes::{Buffer, Lanes, V};
 const CLOSE: f64 = 1e-2;
 /// Cache lines that the samples of a block fill with one input each.
 const LINES: usize = 4;
-/// Inputs multiplied at a time: a block of them stays in the second cache.
-const DEPTH: usize = 384;
+/// Inputs multiplied at a time: a block of columns, and the rows that pass by it, stay in the second cache.
+const DEPTH: usize = 768;
 
 /// Samples and their squares |x|².
 #[derive(Clone, Copy, Debug)]
@@ -185,20 +185,23 @@ impl<T: Lanes> Fill<'_, T> {
         let (width, each) = (self.columns.range.len(), Packed::<T>::BLOCK / lanes);
         for start in (0..inputs).step_by(DEPTH) {
             let depth = start..(start + DEPTH).min(inputs);
-            for row in (0..height).step_by(R) {
-                let needed = (row as isize).saturating_add(self.diagonal);
-                let end = width.div_ceil(lanes);
-                let mut at = needed.clamp(0, width as isize) as usize / lanes;
-                while at < end {
-                    // To the end of a block.
-                    let count = (each - at % each).min(C).min(end - at);
-                    match count {
-                        1 => self.product::<S, R, 1>(simd, row, at, &depth),
-                        2 => self.product::<S, R, 2>(simd, row, at, &depth),
-                        3 => self.product::<S, R, 3>(simd, row, at, &depth),
-                        _ => self.product::<S, R, C>(simd, row, at, &depth),
+            let end = width.div_ceil(lanes);
+            for block in (0..end).step_by(each) {
+                let stop = (block + each).min(end);
+                for row in (0..height).step_by(R) {
+                    let needed = (row as isize).saturating_add(self.diagonal);
+                    let needed = needed.clamp(0, width as isize) as usize / lanes;
+                    let mut at = needed.max(block);
+                    while at < stop {
+                        let count = (stop - at).min(C);
+                        match count {
+                            1 => self.product::<S, R, 1>(simd, row, at, &depth),
+                            2 => self.product::<S, R, 2>(simd, row, at, &depth),
+                            3 => self.product::<S, R, 3>(simd, row, at, &depth),
+                            _ => self.product::<S, R, C>(simd, row, at, &depth),
+                        }
+                        at += count;
                     }
-                    at += count;
                 }
             }
         }

@@ -8,7 +8,7 @@ use polariscope_report::{Axis, BarChart, Bars, Section};
 
 use crate::grid::{grid, text};
 use crate::images::Images;
-use crate::learn::{cifar, learn};
+use crate::learn::{cifar, learn, rate};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, Lab, TrialError};
@@ -87,8 +87,8 @@ impl Experiment for FlipData {
         };
         let graph = self.lab.network(&self.lab.architecture, 3, 10)?;
         // Long enough, and without weight decay, for a small network to learn all by heart.
-        let (rates, epochs) = self.lab.pick(((0.01, 0.0), 80), ((0.21, 5e-4), 50));
-        let config = cifar(&self.lab, rates, epochs);
+        let (decay, epochs) = self.lab.pick((0.0, 80), (5e-4, 50));
+        let config = cifar(&self.lab, (rate(&self.lab, &graph), decay), epochs);
         match learn(&self.lab, &graph, config, cell.run, &train)? {
             None => Ok(vec![f64::NAN; 2]),
             Some(learnt) => Ok(vec![learnt.accuracy(&test)?, learnt.accuracy(&train)?]),

@@ -129,7 +129,10 @@ impl Experiment for Labelings {
         let images = Images::load(&self.lab, ENTRY.name, "cifar2", sizes, "&grey&standardise")?;
         let g = self.lab.directions(&self.lab.architecture)?.g;
         let s = Kron::dense(images.covariance(), images.dim);
-        self.shared.set((Directions::of(g.sandwich(&s)?)?, images));
+        self.shared.set((
+            Directions::on(self.lab.place.device, g.sandwich(&s)?)?,
+            images,
+        ));
         Ok(())
     }
 

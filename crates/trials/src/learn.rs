@@ -2,7 +2,7 @@
 
 use polariscope_data::{Labels, Split};
 use polariscope_diff::Place;
-use polariscope_graph::Graph;
+use polariscope_graph::{Graph, Op};
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_train::{
@@ -43,6 +43,16 @@ pub(crate) fn cifar(lab: &Lab, (learning_rate, weight_decay): (f64, f64), epochs
     Config {
         batch_size: BatchSize::Of(lab.pick(32, 128)),
         ..sgd(learning_rate, 0.9, weight_decay, epochs)
+    }
+}
+
+/// The rate at which the NAD paper trains ResNet-18 on CIFAR-10, less in small batches; a tenth of it for networks without
+/// normalisation, which it throws back to chance in some runs.
+pub(crate) fn rate(lab: &Lab, graph: &Graph) -> f64 {
+    let mut ops = graph.nodes.iter().map(|node| &node.op);
+    match ops.any(|op| matches!(op, Op::BatchNorm { .. })) {
+        true => lab.pick(0.05, 0.21),
+        false => 0.02,
     }
 }
 

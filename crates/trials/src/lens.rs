@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use polariscope_data::apply;
-use polariscope_diff::Place;
+use polariscope_diff::{Device, Place};
 use polariscope_geometry::{
     Centring, Gradient, Kron, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
     Spectrum, best_readouts, exact, mean_field,
@@ -115,7 +115,7 @@ impl Lens {
     /// Directions of G, most visible first.
     pub fn directions(self, name: &str, seed: u64, place: Place) -> Result<Directions, TrialError> {
         let g = self.geometry(name, seed, place)?;
-        Directions::of(g)
+        Directions::on(place.device, g)
     }
 }
 
@@ -157,8 +157,8 @@ pub struct Directions {
 
 impl Directions {
     /// Decomposes G.
-    pub fn of(g: Kron) -> Result<Self, TrialError> {
-        let spectrum = Spectrum::of(&g)?;
+    pub fn on(device: Device, g: Kron) -> Result<Self, TrialError> {
+        let spectrum = Spectrum::on(device, &g)?;
         Ok(Directions { g, spectrum })
     }
 

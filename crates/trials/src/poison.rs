@@ -9,7 +9,7 @@ use polariscope_report::Axis;
 
 use crate::grid::{along, grid, rises, text};
 use crate::images::{CHANNELS, Images, normalised};
-use crate::learn::{cifar, classes, learn};
+use crate::learn::{cifar, classes, learn, rate};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, Lab, TrialError};
@@ -119,9 +119,8 @@ impl Experiment for Poison {
         };
         let [train, test] = [train, test].map(normalised);
         let graph = self.lab.network(&self.lab.architecture, CHANNELS, 10)?;
-        // LeNet has no normalisation: a smaller rate than that of ResNet-18 (0.21).
-        let rate = self.lab.pick(0.02, 0.21);
-        let config = cifar(&self.lab, (rate, 5e-4), self.lab.pick(20, 50));
+        let rates = (rate(&self.lab, &graph), 5e-4);
+        let config = cifar(&self.lab, rates, self.lab.pick(20, 50));
         let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         match learnt {
             None => Ok(vec![f64::NAN; 2]),

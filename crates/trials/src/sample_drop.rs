@@ -5,7 +5,6 @@ use polariscope_data::Split;
 use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View};
 use polariscope_random::Stream;
 use polariscope_report::Axis;
-use polariscope_train::{Config, Length};
 
 use crate::grid::{grid, text};
 use crate::images::{CHANNELS, Images, normalised};
@@ -119,7 +118,6 @@ impl Experiment for SampleDrop {
             }
             _ => scores(directions, &train.x),
         };
-        let whole = train.len();
         let train = kept(
             &train,
             &rank,
@@ -128,13 +126,7 @@ impl Experiment for SampleDrop {
         );
         let graph = self.lab.network(&self.lab.architecture, CHANNELS, 10)?;
         let rates = (self.lab.pick(0.02, 0.2), 5e-4);
-        let epochs = self.lab.pick(10, 50);
-        let config = cifar(&self.lab, rates, epochs);
-        // As many updates as all images would have.
-        let config = Config {
-            length: Length::Steps(epochs * config.steps_an_epoch(whole)),
-            ..config
-        };
+        let config = cifar(&self.lab, rates, self.lab.pick(25, 50));
         let learnt = learn(&self.lab, &graph, config, cell.run, &train)?;
         Ok(vec![learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))?])
     }

@@ -1,5 +1,6 @@
 //! A GPU against the CPU: the same numbers, within the rounding of sums in another order.
 
+use polariscope_diff::cuda::Gpu;
 use polariscope_diff::{Device, Number, Place, Precision, Real};
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
@@ -45,6 +46,7 @@ const COMPARISONS: &[Comparison] = &[
         1e-11,
         |n| curvature(n),
     ),
+    ("eigenvalues of a path of 300 nodes, f64", 1e-12, path),
     ("LeNet, dipole, f64", 1e-11, |n| dipole("lenet", n)),
     ("ResNet-18, dipole, f64", 1e-11, |n| dipole("resnet18", n)),
     ("LeNet, G of 64 networks, f64", 1e-9, geometry),
@@ -161,6 +163,22 @@ fn dipole(name: &str, ordinal: usize) -> Result<f64, Fault> {
     let weights = Weights::draw(&graph, 7, 3);
     let want = Dipole::new(&graph, STEP, Scalar::Logit(0))?.gradient(&weights, &x)?;
     Ok(distance(&found, &want))
+}
+
+/// Eigenvalues 2 − 2 cos(kπ/(n + 1)) of the second difference, in parts of the largest.
+fn path(ordinal: usize) -> Result<f64, Fault> {
+    let n = 300;
+    let entry = |at: usize| match (at / n).abs_diff(at % n) {
+        0 => 2.0,
+        1 => -1.0,
+        _ => 0.0,
+    };
+    let matrix: Vec<f64> = (0..n * n).map(entry).collect();
+    let found = Gpu::open(ordinal)?.eigen(&matrix, n)?;
+    let (values, _) = found.ok_or("cuSOLVER (libcusolver) is not there")?;
+    let angle = |k: usize| std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64;
+    let want: Vec<f64> = (0..n).map(|k| 2.0 - 2.0 * angle(k).cos()).collect();
+    Ok(distance(&values, &want))
 }
 
 fn geometry(ordinal: usize) -> Result<f64, Fault> {

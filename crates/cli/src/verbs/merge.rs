@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use polariscope_diff::Device;
 use polariscope_geometry::{Sampled, State};
 
 use super::geometry::answer::Answer;
@@ -60,7 +61,8 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
     let mut clock = Clock::default();
     let state = clock.time("merging", || sums(&args.shards))?;
     let sampled = Sampled::new(state, question.centring);
-    let mut found = compute::of_sample(&sampled, &question, part.readouts, &mut clock)?;
+    let mut found =
+        compute::of_sample(&sampled, &question, part.readouts, Device::Cpu, &mut clock)?;
     write(
         &mut directory,
         &graph,

@@ -291,7 +291,17 @@ fn readers(
             && !outputs.contains(&step);
         (lazy && readers[step].iter().all(once)).then_some(reader)
     };
-    (0..n).map(reader).collect()
+    let mut found: Vec<Option<usize>> = Vec::with_capacity(n);
+    for step in 0..n {
+        // Where many results read nothing, their threads would wait for those that make what they read.
+        let heavy = found.contains(&Some(step));
+        let fits = |reader: &usize| {
+            let numbers = |step: usize| size(&program.steps[step].shape);
+            !heavy || numbers(*reader) <= numbers(step)
+        };
+        found.push(reader(step).filter(fits));
+    }
+    found
 }
 
 /// Whether a step reads no number of an argument more than once, and neighbours side by side.

@@ -419,10 +419,8 @@ impl<T: Number> Source<T> {
             let first = part * together;
             if self.dipole.is_some() {
                 self.set_weights(resident, networks)?;
-                let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
                 for probe in 0..probes {
-                    let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
-                    resident.set_points(points.iter().flat_map(own).collect())?;
+                    self.place(resident, networks, probe)?;
                     let places = (first..first + networks.len()).map(|i| i * probes + probe);
                     resident.answer(&mut answers, places)?;
                 }
@@ -432,6 +430,26 @@ impl<T: Number> Source<T> {
             resident.answer(&mut answers, first..first + networks.len())?;
         }
         Ok(resident.fetch(&answers, out)?)
+    }
+
+    /// One point of each network, for a dipole.
+    fn place(
+        &self,
+        resident: &mut Resident<T>,
+        networks: &[u64],
+        probe: usize,
+    ) -> Result<(), GeometryError> {
+        match self.config.probe {
+            Probe::Gauss { sigma } if self.config.probes == 1 => {
+                resident.draw_points(self.config.seed, networks, PROBES, sigma)?;
+            }
+            _ => {
+                let (first, dim) = (probe * self.dim(), self.dim());
+                let own = |&index: &u64| self.points(index)[first..][..dim].to_vec();
+                resident.set_points(networks.iter().flat_map(own).collect())?;
+            }
+        }
+        Ok(())
     }
 
     fn set_weights(

@@ -4,10 +4,11 @@
 //! order n·ε = 2·10⁻¹⁶ n where the solver did its work; above 10⁻¹² n the decomposition is refused. Eigenvalues
 //! of a positive semidefinite matrix that came out slightly negative stay as they are.
 
-use polariscope_data::symmetric_eigen;
+use polariscope_diff::Device;
 
 use super::Spectrum;
-use super::product::{product, product_transposed};
+use super::product::product;
+use super::solver::Solver;
 use crate::matrix::dot;
 use crate::{GeometryError, Kron};
 
@@ -28,10 +29,17 @@ impl Spectrum {
     /// # Ok::<(), polariscope_geometry::GeometryError>(())
     /// ```
     pub fn of(matrix: &Kron) -> Result<Spectrum, GeometryError> {
+        Spectrum::on(Device::Cpu, matrix)
+    }
+
+    /// [`Spectrum::of`] on a device; small matrices are left to the processor.
+    pub fn on(device: Device, matrix: &Kron) -> Result<Spectrum, GeometryError> {
         let n = matrix.n;
-        let eigen = symmetric_eigen(&matrix.factor, n)?;
+        let solver = Solver::new(device, n)?;
+        let eigen = solver.eigen(&matrix.factor, n)?;
         let vectors = eigen.vectors;
-        let images = product(&vectors, &matrix.factor, n, n);
+        // B is symmetric: U B is U Bᵀ.
+        let images = solver.product(&vectors, &matrix.factor, n)?;
         let scale = eigen.values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let miss = |(i, image): (usize, &[f64])| {
             let u = &vectors[i * n..(i + 1) * n];
@@ -47,7 +55,7 @@ impl Spectrum {
             .map(miss)
             .fold(0.0, f64::max);
         let residual = if scale > 0.0 { worst / scale } else { worst };
-        let products = product_transposed(&vectors, &vectors, n, n);
+        let products = solver.product(&vectors, &vectors, n)?;
         let off = |(at, p): (usize, &f64)| (p - f64::from(u8::from(at / n == at % n))).abs();
         let orthogonality = products.iter().enumerate().map(off).fold(0.0, f64::max);
         let allowed = ALLOWED * n as f64;

@@ -6,6 +6,7 @@ mod flip;
 mod generalised;
 mod overlap;
 pub(crate) mod product;
+mod solver;
 mod summary;
 
 use serde::{Deserialize, Serialize};

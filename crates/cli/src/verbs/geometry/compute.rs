@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use polariscope_diff::Device;
 use polariscope_geometry::{
     Float, GeometryError, Gradient, Kron, Limit, MOST, Method, Readouts, SampleConfig, Sampled,
     Sampler, Shard, Spectrum, State, Summary, best_readouts, exact, kernel, kernel_memory,
@@ -154,12 +155,13 @@ pub fn of_sample(
     sampled: &Sampled,
     question: &Question,
     readouts: Readouts,
+    device: Device,
     clock: &mut Clock,
 ) -> Result<Found, CliError> {
     let mut matrix = sampled.matrix();
     matrix.factor.iter_mut().for_each(|x| *x *= question.scale);
     clock.time("spectrum", || {
-        let mut spectrum = Spectrum::of(&matrix)?;
+        let mut spectrum = Spectrum::on(device, &matrix)?;
         sampled.add_errors(&mut spectrum);
         spectrum
             .errors
@@ -193,7 +195,7 @@ pub fn closed(
         Method::Exact | Method::Sample | Method::Mixed => Ok(exact(graph, probe, *output)?),
     })?;
     let (spectrum, summary) = clock.time("spectrum", || -> Result<_, CliError> {
-        let spectrum = Spectrum::of(&matrix)?;
+        let spectrum = Spectrum::on(common.device, &matrix)?;
         let summary = Summary::of(&spectrum);
         Ok((spectrum, summary))
     })?;

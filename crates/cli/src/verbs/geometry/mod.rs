@@ -195,7 +195,8 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
         }
         let readouts = sampler.config().readouts;
         let sampled = sampler.finish(state)?;
-        let mut found = compute::of_sample(&sampled, &question, readouts, &mut clock)?;
+        let mut found =
+            compute::of_sample(&sampled, &question, readouts, common.device, &mut clock)?;
         if !weights_given {
             clock.time("closed form to compare with", || {
                 compute::compare_with_closed_form(

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mod compile;
+mod eigen;
 mod product;
 mod record;
 

@@ -201,7 +201,7 @@ pub fn pick(window: &Window, shape: &[usize]) -> Elements {
 pub fn place(window: &Window, shape: &[usize]) -> Elements {
     let n = Names::new(window, shape);
     let body = format!(
-        "if ((int)a0[plane * {0} + at] == tap) sum += a1[plane * {0} + at];",
+        "const T g = a1[plane * {0} + at]; sum += (int)a0[plane * {0} + at] == tap ? g : (T)0;",
         n.positions()
     );
     n.gathered(&body)

@@ -1,0 +1,126 @@
+//! Eigenproblems by cuSOLVER.
+
+use std::ptr;
+
+use cudarc::cusolver::{result as solver, sys};
+
+use super::{Array, CudaError, Gpu, failed, said};
+
+/// A handle of the library with its options, given back when it is dropped.
+struct Solver {
+    handle: sys::cusolverDnHandle_t,
+    params: sys::cusolverDnParams_t,
+}
+
+impl Solver {
+    fn new(gpu: &Gpu) -> Result<Self, solver::CusolverError> {
+        let handle = solver::dn_create()?;
+        let params = solver::dn_create_params().inspect_err(|_| {
+            // SAFETY: the handle was just made; what it says on its way out changes nothing.
+            let _ = unsafe { solver::dn_destroy(handle) };
+        })?;
+        let made = Solver { handle, params };
+        // SAFETY: both are alive, and a stream of the driver is one of the runtime.
+        unsafe { solver::dn_set_stream(handle, gpu.lane.stream.cu_stream().cast())? };
+        Ok(made)
+    }
+}
+
+impl Drop for Solver {
+    fn drop(&mut self) {
+        // SAFETY: they were made by `new`, and nobody else has them.
+        unsafe {
+            let _ = solver::dn_destroy_params(self.params);
+            let _ = solver::dn_destroy(self.handle);
+        }
+    }
+}
+
+impl Gpu {
+    /// Eigenvalues of a symmetric matrix of n × n numbers, smallest first, and its eigenvectors, one a row; nothing where
+    /// cuSOLVER cannot be loaded.
+    pub fn eigen(
+        &self,
+        matrix: &[f64],
+        n: usize,
+    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, CudaError> {
+        assert_eq!(matrix.len(), n * n, "the matrix is square");
+        // SAFETY: this only tries to load a library, whose own start-up code is trusted as the system's is.
+        if n == 0 || !unsafe { sys::is_culib_present() } {
+            return Ok(None);
+        }
+        let wrong = failed("an eigenproblem");
+        let bound = self.context.bind_to_thread();
+        bound.map_err(said).map_err(&wrong)?;
+        let solver = Solver::new(self).map_err(said).map_err(&wrong)?;
+        let a: Array<f64> = self.zeros(n * n)?;
+        self.upload(matrix, 0, &a)?;
+        let values: Array<f64> = self.zeros(n)?;
+        let info: Array<u32> = self.zeros(1)?;
+        let [matrix_at, values_at] = [self.touch(&a, n * n), self.touch(&values, n)];
+        const KIND: sys::cudaDataType = sys::cudaDataType::CUDA_R_64F;
+        const VECTORS: sys::cusolverEigMode_t = sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_VECTOR;
+        const LOWER: sys::cublasFillMode_t = sys::cublasFillMode_t::CUBLAS_FILL_MODE_LOWER;
+        let (mut on_device, mut on_host) = (0, 0);
+        // SAFETY: the arrays have n × n and n numbers, and the two sizes are ours.
+        let sized = unsafe {
+            sys::cusolverDnXsyevd_bufferSize(
+                solver.handle,
+                solver.params,
+                VECTORS,
+                LOWER,
+                n as i64,
+                KIND,
+                matrix_at as *const _,
+                n as i64,
+                KIND,
+                values_at as *const _,
+                KIND,
+                &mut on_device,
+                &mut on_host,
+            )
+        };
+        sized.result().map_err(said).map_err(&wrong)?;
+        let numbers = on_device.div_ceil(size_of::<f64>());
+        let work: Array<f64> = self.zeros(numbers)?;
+        let mut host = vec![0_u8; on_host];
+        let host_at = match on_host {
+            0 => ptr::null_mut(),
+            _ => host.as_mut_ptr().cast(),
+        };
+        // SAFETY: the arrays have n × n and n numbers and one, the memory is as long as was asked for, and `download` waits
+        // until it is no longer used.
+        let solved = unsafe {
+            sys::cusolverDnXsyevd(
+                solver.handle,
+                solver.params,
+                VECTORS,
+                LOWER,
+                n as i64,
+                KIND,
+                matrix_at as *mut _,
+                n as i64,
+                KIND,
+                values_at as *mut _,
+                KIND,
+                self.touch(&work, numbers) as *mut _,
+                on_device,
+                host_at,
+                on_host,
+                self.touch(&info, 1) as *mut _,
+            )
+        };
+        let solved = solved.result().map_err(said).map_err(&wrong);
+        let mut left = [0];
+        self.download(&info, &mut left)?;
+        solved?;
+        if left[0] != 0 {
+            return Err(wrong(format!("{} eigenvalues did not converge", left[0])));
+        }
+        let (mut found, mut vectors) = (vec![0.0; n], vec![0.0; n * n]);
+        self.download(&values, &mut found)?;
+        // Columns of its column-major matrix are our rows.
+        self.download(&a, &mut vectors)?;
+        Ok(Some((found, vectors)))
+    }
+}

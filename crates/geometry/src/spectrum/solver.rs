@@ -1,0 +1,59 @@
+//! Where eigenproblems are solved.
+
+use std::sync::Arc;
+
+use polariscope_data::{EigenError, SymmetricEigen, symmetric_eigen, to_one};
+use polariscope_diff::Device;
+use polariscope_diff::cuda::Gpu;
+
+use super::product::product_transposed;
+use crate::GeometryError;
+
+/// Rows from which on a GPU is worth the way there.
+const LARGE: usize = 2048;
+
+/// The processor, or a GPU for large matrices.
+pub(crate) enum Solver {
+    Processor,
+    Card(Arc<Gpu>),
+}
+
+impl Solver {
+    /// For matrices of n rows.
+    pub fn new(device: Device, n: usize) -> Result<Self, GeometryError> {
+        Ok(match device {
+            Device::Cuda(ordinal) if n >= LARGE => Solver::Card(Gpu::open(ordinal)?),
+            Device::Cpu | Device::Cuda(_) => Solver::Processor,
+        })
+    }
+
+    /// Eigenvalues and eigenvectors of a symmetric n × n matrix; by the processor where the GPU's library is not there.
+    pub fn eigen(&self, matrix: &[f64], n: usize) -> Result<SymmetricEigen, GeometryError> {
+        if let Solver::Card(gpu) = self {
+            if !matrix.iter().all(|x| x.is_finite()) {
+                return Err(EigenError.into());
+            }
+            let scale = to_one(matrix);
+            let scaled: Vec<f64> = matrix.iter().map(|x| x * scale).collect();
+            if let Some((mut values, vectors)) = gpu.eigen(&scaled, n)? {
+                values.iter_mut().for_each(|x| *x /= scale);
+                return Ok(SymmetricEigen::ascending(values, &vectors));
+            }
+        }
+        Ok(symmetric_eigen(matrix, n)?)
+    }
+
+    /// A Bᵀ of n × n matrices.
+    pub fn product(&self, a: &[f64], b: &[f64], n: usize) -> Result<Vec<f64>, GeometryError> {
+        let Solver::Card(gpu) = self else {
+            return Ok(product_transposed(a, b, n, n));
+        };
+        let [x, y, mut to] = [gpu.zeros(n * n)?, gpu.zeros(n * n)?, gpu.zeros(n * n)?];
+        gpu.upload(a, 0, &x)?;
+        gpu.upload(b, 0, &y)?;
+        gpu.product([n, n, n], &x, &y, &mut to)?;
+        let mut out = vec![0.0; n * n];
+        gpu.download(&to, &mut out)?;
+        Ok(out)
+    }
+}

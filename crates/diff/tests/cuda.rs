@@ -1,6 +1,6 @@
 //! Steps that fill a GPU against the CPU: tiles with remainders, sums in parts, groups (`cargo xtask test-cuda`).
 
-use polariscope_diff::cuda::{CudaError, Gpu, Workspace};
+use polariscope_diff::cuda::{CudaError, Eigen, Gpu, Workspace};
 use polariscope_diff::{Conv, Id, Number, Precision, Program, Trace, Window};
 
 /// Numbers in (−1, 1) without a pattern.
@@ -47,7 +47,7 @@ fn eigenvalues() {
         }
     }
     let found = Gpu::open(0).unwrap().eigen(&a, n).unwrap();
-    let (values, vectors) = found.expect("cuSOLVER is there");
+    let Eigen { values, vectors } = found.expect("cuSOLVER is there");
     for (k, (value, u)) in values.iter().zip(vectors.chunks_exact(n)).enumerate() {
         let angle = std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64;
         assert!((value - (2.0 - 2.0 * angle.cos())).abs() < 1e-12, "{k}");

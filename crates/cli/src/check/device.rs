@@ -175,10 +175,10 @@ fn path(ordinal: usize) -> Result<f64, Fault> {
     };
     let matrix: Vec<f64> = (0..n * n).map(entry).collect();
     let found = Gpu::open(ordinal)?.eigen(&matrix, n)?;
-    let (values, _) = found.ok_or("cuSOLVER (libcusolver) is not there")?;
+    let found = found.ok_or("cuSOLVER (libcusolver) is not there")?;
     let angle = |k: usize| std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64;
     let want: Vec<f64> = (0..n).map(|k| 2.0 - 2.0 * angle(k).cos()).collect();
-    Ok(distance(&values, &want))
+    Ok(distance(&found.values, &want))
 }
 
 fn geometry(ordinal: usize) -> Result<f64, Fault> {

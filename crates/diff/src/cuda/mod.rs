@@ -12,7 +12,7 @@ mod source;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use driver::{Argument, Array, Gpu, Kernel, Recording, Source, Stored};
+pub use driver::{Argument, Array, Eigen, Gpu, Kernel, Recording, Source, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polariscope_data::{EigenError, SymmetricEigen, symmetric_eigen, to_one};
 use polariscope_diff::Device;
-use polariscope_diff::cuda::Gpu;
+use polariscope_diff::cuda::{Eigen, Gpu};
 
 use super::product::product_transposed;
 use crate::GeometryError;
@@ -35,8 +35,8 @@ impl Solver {
             }
             let scale = to_one(matrix);
             let scaled: Vec<f64> = matrix.iter().map(|x| x * scale).collect();
-            if let Some((mut values, vectors)) = gpu.eigen(&scaled, n)? {
-                values.iter_mut().for_each(|x| *x /= scale);
+            if let Some(Eigen { values, vectors }) = gpu.eigen(&scaled, n)? {
+                let values = values.iter().map(|x| x / scale).collect();
                 return Ok(SymmetricEigen::ascending(values, &vectors));
             }
         }

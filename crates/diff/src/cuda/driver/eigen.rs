@@ -6,6 +6,15 @@ use cudarc::cusolver::{result as solver, sys};
 
 use super::{Array, CudaError, Gpu, failed, said};
 
+/// Eigenvalues and eigenvectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eigen {
+    /// Smallest first.
+    pub values: Vec<f64>,
+    /// One a row, in the order of the values.
+    pub vectors: Vec<f64>,
+}
+
 /// A handle of the library with its options, given back when it is dropped.
 struct Solver {
     handle: sys::cusolverDnHandle_t,
@@ -37,13 +46,8 @@ impl Drop for Solver {
 }
 
 impl Gpu {
-    /// Eigenvalues of a symmetric matrix of n × n numbers, smallest first, and its eigenvectors, one a row; nothing where
-    /// cuSOLVER cannot be loaded.
-    pub fn eigen(
-        &self,
-        matrix: &[f64],
-        n: usize,
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, CudaError> {
+    /// Decomposes a symmetric matrix of n × n numbers; nothing where cuSOLVER cannot be loaded.
+    pub fn eigen(&self, matrix: &[f64], n: usize) -> Result<Option<Eigen>, CudaError> {
         assert_eq!(matrix.len(), n * n, "the matrix is square");
         // SAFETY: this only tries to load a library, whose own start-up code is trusted as the system's is.
         if n == 0 || !unsafe { sys::is_culib_present() } {
@@ -121,6 +125,9 @@ impl Gpu {
         self.download(&values, &mut found)?;
         // Columns of its column-major matrix are our rows.
         self.download(&a, &mut vectors)?;
-        Ok(Some((found, vectors)))
+        Ok(Some(Eigen {
+            values: found,
+            vectors,
+        }))
     }
 }

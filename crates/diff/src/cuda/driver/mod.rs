@@ -24,6 +24,7 @@ use super::error::CudaError;
 use super::source::Product;
 use crate::real::Real;
 use compile::Target;
+pub use eigen::Eigen;
 pub use record::Recording;
 use record::{Lane, Touched};
 

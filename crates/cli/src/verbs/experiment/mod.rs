@@ -89,8 +89,8 @@ pub struct ExperimentArgs {
     /// rotations: without the three groups of permutations
     #[arg(long, help_heading = "Experiment")]
     pub no_permutations: bool,
-    /// These levels of a factor of the table alone, as in index=0,10; may be given for several factors
-    #[arg(long, value_name = "FACTOR=LEVEL,…", help_heading = "Experiment")]
+    /// Some levels of a factor alone, as in index=0,10; once a factor
+    #[arg(long, value_name = "NAME=L,…", help_heading = "Experiment")]
     pub only: Vec<String>,
     /// dide: one more size, twice the largest, by mirror images
     #[arg(long, help_heading = "Experiment")]

@@ -67,10 +67,10 @@ pub fn levels(table: &Table, factor: &str) -> Vec<String> {
     found
 }
 
-/// `31.2 ± 0.4`, in units of `unit`.
+/// `31.2 ± 0.4`, in units of `unit`; a dash where nothing was measured.
 pub fn shown(mean: Option<Mean>, unit: f64) -> String {
     let Some(mean) = mean else {
-        return String::new();
+        return "–".into();
     };
     let value = mean.value / unit;
     match mean.standard_error {
@@ -130,7 +130,8 @@ impl Pivot<'_> {
         let columns = levels(table, self.columns);
         let row = |row: String| {
             let means = columns.iter().map(|c| self.mean(table, &row, c));
-            let cells = means.map(|m| shown(m, self.unit));
+            // A table of dashes would be hard to read.
+            let cells = means.map(|m| m.map_or_else(String::new, |m| shown(Some(m), self.unit)));
             [row.clone()].into_iter().chain(cells).collect()
         };
         Grid {

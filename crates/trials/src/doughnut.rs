@@ -2,7 +2,7 @@
 
 use polariscope_data::{Generator, Labels, Split};
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Pivot, Select, Table, View, Wanted, level,
+    Cell, Claim, Design, Experiment, Grid, Pivot, Select, Table, View, Wanted, level, shown,
 };
 use polariscope_report::{Axis, ColourMap, Extent, Field, Section};
 
@@ -150,7 +150,7 @@ impl View for Doughnut {
     }
 
     fn title(&self) -> String {
-        format!("A doughnut that {} cannot see", self.lab.architecture)
+        format!("Which doughnuts {} sees", self.lab.architecture)
     }
 
     fn asked(&self) -> String {
@@ -161,11 +161,13 @@ impl View for Doughnut {
 
     fn words(&self, table: &Table) -> String {
         let pivot = pivot();
-        let all = self.networks().into_iter().map(|network| {
-            let at =
-                |plane| polariscope_experiment::shown(pivot.mean(table, &network, plane), 0.01);
-            let all = PLANES.map(|plane| format!("{} % in {plane}", at(plane)));
-            format!("{network} {}", all.join(", "))
+        let all = self.networks().into_iter().filter_map(|network| {
+            let at = |plane| {
+                let mean = pivot.mean(table, &network, plane)?;
+                Some(format!("{} % in {plane}", shown(Some(mean), 0.01)))
+            };
+            let all: Vec<String> = PLANES.into_iter().filter_map(at).collect();
+            (!all.is_empty()).then(|| format!("{network} {}", all.join(", ")))
         });
         format!("Test accuracy: {}.", all.collect::<Vec<_>>().join("; "))
     }
@@ -196,15 +198,25 @@ impl View for Doughnut {
             };
             Section::new("").figure(format!("plane {network} {plane}"), field.draw(), "")
         };
+        let measured = |network: &str| {
+            let there = |plane: &&str| pivot().mean(table, network, plane).is_some();
+            PLANES
+                .into_iter()
+                .filter(there)
+                .collect::<Vec<_>>()
+                .into_iter()
+        };
         let section = |network: String| {
             Section::new(format!("Decisions of {network} in the plane"))
                 .prose(
                     "The circles have radii 3 and 0.25; all other directions hold noise of size 1. The pictures show what the \
                      trained networks decide in the plane itself, averaged over runs.",
                 )
-                .columns(PLANES.map(|plane| map(&network, plane)))
+                .columns(measured(&network).map(|plane| map(&network, plane)))
         };
-        self.networks().into_iter().map(section).collect()
+        let networks = self.networks().into_iter();
+        let networks = networks.filter(|network| measured(network).next().is_some());
+        networks.map(section).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use polariscope_data::{Generator, Labels, Split};
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Pivot, Select, Table, View, Wanted, level, shown,
+    Cell, Claim, Design, Experiment, Grid, Pivot, Select, Table, View, Wanted, level, levels, shown,
 };
 use polariscope_report::{Axis, ColourMap, Extent, Field, Section};
 
@@ -161,13 +161,13 @@ impl View for Doughnut {
 
     fn words(&self, table: &Table) -> String {
         let pivot = pivot();
-        let all = self.networks().into_iter().filter_map(|network| {
-            let at = |plane| {
-                let mean = pivot.mean(table, &network, plane)?;
-                Some(format!("{} % in {plane}", shown(Some(mean), 0.01)))
-            };
-            let all: Vec<String> = PLANES.into_iter().filter_map(at).collect();
-            (!all.is_empty()).then(|| format!("{network} {}", all.join(", ")))
+        let planes = levels(table, "plane");
+        let all = levels(table, "network").into_iter().map(|network| {
+            let at = |plane: &String| shown(pivot.mean(table, &network, plane), 0.01);
+            let all = planes
+                .iter()
+                .map(|plane| format!("{} % in {plane}", at(plane)));
+            format!("{network} {}", all.collect::<Vec<_>>().join(", "))
         });
         format!("Test accuracy: {}.", all.collect::<Vec<_>>().join("; "))
     }
@@ -198,25 +198,16 @@ impl View for Doughnut {
             };
             Section::new("").figure(format!("plane {network} {plane}"), field.draw(), "")
         };
-        let measured = |network: &str| {
-            let there = |plane: &&str| pivot().mean(table, network, plane).is_some();
-            PLANES
-                .into_iter()
-                .filter(there)
-                .collect::<Vec<_>>()
-                .into_iter()
-        };
+        let planes = levels(table, "plane");
         let section = |network: String| {
             Section::new(format!("Decisions of {network} in the plane"))
                 .prose(
                     "The circles have radii 3 and 0.25; all other directions hold noise of size 1. The pictures show what the \
                      trained networks decide in the plane itself, averaged over runs.",
                 )
-                .columns(measured(&network).map(|plane| map(&network, plane)))
+                .columns(planes.iter().map(|plane| map(&network, plane)))
         };
-        let networks = self.networks().into_iter();
-        let networks = networks.filter(|network| measured(network).next().is_some());
-        networks.map(section).collect()
+        levels(table, "network").into_iter().map(section).collect()
     }
 }
 

@@ -3,7 +3,8 @@
 
 use polariscope_data::apply;
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, View, Wanted, level, shown,
+    Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, View, Wanted, level, levels,
+    shown,
 };
 use polariscope_geometry::Kron;
 use polariscope_report::{Axis, Plot, Section};
@@ -163,7 +164,7 @@ impl View for Evolution {
     }
 
     fn words(&self, table: &Table) -> String {
-        let all = self.networks().into_iter().map(|network| {
+        let all = levels(table, "network").into_iter().map(|network| {
             let lead = table.mean(&Select::of(&[("network", &network)]), "lead");
             format!("{network} {}", shown(lead, 1.0))
         });
@@ -188,7 +189,7 @@ impl View for Evolution {
         };
         Grid {
             columns: text(["network", "lead of GSG", "training accuracy"]),
-            rows: self.networks().into_iter().map(row).collect(),
+            rows: levels(table, "network").into_iter().map(row).collect(),
         }
     }
 
@@ -210,7 +211,7 @@ impl View for Evolution {
         };
         vec![
             Section::new("Correlations during training")
-                .columns(self.networks().into_iter().map(figure)),
+                .columns(levels(table, "network").into_iter().map(figure)),
         ]
     }
 }

@@ -419,8 +419,20 @@ impl<T: Number> Source<T> {
             let first = part * together;
             if self.dipole.is_some() {
                 self.set_weights(resident, networks)?;
+                let drawn = match self.config.probe {
+                    Probe::Gauss { sigma } if probes == 1 => Some(sigma),
+                    _ => None,
+                };
+                let given = networks.iter().filter(|_| drawn.is_none());
+                let given: Vec<Vec<T>> = given.map(|&i| self.points(i)).collect();
                 for probe in 0..probes {
-                    self.place(resident, networks, probe)?;
+                    let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
+                    match drawn {
+                        Some(sigma) => {
+                            resident.draw_points(self.config.seed, networks, PROBES, sigma)?;
+                        }
+                        None => resident.set_points(given.iter().flat_map(own).collect())?,
+                    }
                     let places = (first..first + networks.len()).map(|i| i * probes + probe);
                     resident.answer(&mut answers, places)?;
                 }
@@ -430,26 +442,6 @@ impl<T: Number> Source<T> {
             resident.answer(&mut answers, first..first + networks.len())?;
         }
         Ok(resident.fetch(&answers, out)?)
-    }
-
-    /// One point of each network, for a dipole.
-    fn place(
-        &self,
-        resident: &mut Resident<T>,
-        networks: &[u64],
-        probe: usize,
-    ) -> Result<(), GeometryError> {
-        match self.config.probe {
-            Probe::Gauss { sigma } if self.config.probes == 1 => {
-                resident.draw_points(self.config.seed, networks, PROBES, sigma)?;
-            }
-            _ => {
-                let (first, dim) = (probe * self.dim(), self.dim());
-                let own = |&index: &u64| self.points(index)[first..][..dim].to_vec();
-                resident.set_points(networks.iter().flat_map(own).collect())?;
-            }
-        }
-        Ok(())
     }
 
     fn set_weights(

@@ -250,7 +250,7 @@ pub fn compare_with_closed_form(
     question: &Question,
     sampled: &Sampled,
     found: &mut Found,
-    seed: u64,
+    common: &Common,
 ) -> Result<(), CliError> {
     let plain = question.method == Method::Sample
         && question.gradient == Gradient::Autodiff
@@ -263,10 +263,10 @@ pub fn compare_with_closed_form(
         Method::Exact => ("the exact closed form", exact(graph, probe, output)?),
         Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => (
             "the mean field (an approximation here)",
-            mean_field(graph, probe, question.probes, output, seed)?,
+            mean_field(graph, probe, question.probes, output, common.seed)?,
         ),
     };
-    let spectrum = Spectrum::of(&matrix)?;
+    let spectrum = Spectrum::on(common.device, &matrix)?;
     let (similar, trace) = (sampled.corr(&matrix)?, sampled.trace());
     let ratio = matrix.trace() / trace.value;
     found.answer.agreement.push(Agreement {

@@ -199,13 +199,7 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
             compute::of_sample(&sampled, &question, readouts, common.device, &mut clock)?;
         if !weights_given {
             clock.time("closed form to compare with", || {
-                compute::compare_with_closed_form(
-                    &graph,
-                    &question,
-                    &sampled,
-                    &mut found,
-                    common.seed,
-                )
+                compute::compare_with_closed_form(&graph, &question, &sampled, &mut found, common)
             })?;
         }
         found

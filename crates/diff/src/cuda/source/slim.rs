@@ -87,9 +87,8 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
             parts * numbers
         }
     };
-    // Rows of the image that a position does not share with the one above it.
-    let slides = sh == 1 && dh == 1;
-    let fresh = if slides { kh - 1 } else { 0 };
+    // The first tap whose row is read anew at every position: the last one where rows move from tap to tap.
+    let fresh = if sh == 1 && dh == 1 { kh - 1 } else { 0 };
     let load = |row: String| {
         let value = format!("from[b * {} + ({row}) * {}]", images.area(), s.w);
         match window.pad[1] == (0, 0) {
@@ -110,10 +109,6 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
          #pragma unroll\n\
          for (int b = 0; b < {both}; ++b) v[b][ty] = v[b][ty + 1];\n"
     );
-    let (before, after) = match slides {
-        true => (before, after),
-        false => (String::new(), String::new()),
-    };
     let text = format!(
         "({parameters}) {{\n\
          struct __align__({align}) Four {{ T x[4]; }};\n\

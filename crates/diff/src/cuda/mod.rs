@@ -5,6 +5,7 @@
 
 mod driver;
 mod error;
+mod lazy;
 mod maxima;
 mod plan;
 mod source;

@@ -130,10 +130,10 @@ impl<T: Lanes> Gaps<T> {
     pub fn new() -> Self {
         Gaps {
             columns: Packed {
-                values: Buffer::zeros(0),
+                values: Buffer::empty(),
                 range: 0..0,
             },
-            values: Buffer::zeros(0),
+            values: Buffer::empty(),
             stride: 0,
         }
     }
@@ -269,7 +269,11 @@ impl<T: Lanes> Fill<'_, T> {
             if any {
                 for (j, q) in q.iter().enumerate().skip(start) {
                     if row[j] < close * (*p + *q) {
-                        row[j] = distance(rows.sample(i), columns.sample(j));
+                        let (x, y) = (rows.sample(i), columns.sample(j));
+                        row[j] = match std::ptr::eq(x, y) {
+                            true => T::of(0.0),
+                            false => distance(x, y),
+                        };
                     }
                 }
             }

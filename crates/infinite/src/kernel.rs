@@ -15,7 +15,7 @@ use crate::tiles::Part;
 use crate::{Float, InfiniteError, Values, Wanted, not_finite};
 
 /// Numbers that a field of small grids should have, so that loops are long.
-const FIELD: usize = 256;
+const FIELD: usize = 128;
 
 /// The kernels of one graph.
 ///

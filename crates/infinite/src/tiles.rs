@@ -20,7 +20,7 @@ const PANEL: usize = 256 << 20;
 /// Operations in a tile: long enough to share a batch's memory, short enough to balance workers.
 const TILE: f64 = 2e8;
 /// Rows or columns of a tile, at most.
-const SIDE: usize = 256;
+const SIDE: usize = 128;
 /// Rows of a tile of a Gram matrix: few, so that workers end together.
 const STRIP: usize = 48;
 

@@ -11,6 +11,15 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T: Lanes> Buffer<T> {
+    /// No memory at all.
+    pub const fn empty() -> Self {
+        Buffer {
+            data: Vec::new(),
+            start: 0,
+            len: 0,
+        }
+    }
+
     /// Zeros.
     pub fn zeros(len: usize) -> Self {
         let data = vec![T::of(0.0); len + T::LANES];

@@ -66,13 +66,14 @@ pub(super) fn row<S: Simd, T: Lanes>(
         }
         Source::Gram { weights, factor } => {
             let scale = T::of(weights.variance * factor);
-            let (k, gaps) = (field.k.all_mut(), work.gram.all());
-            for i in 0..b {
-                k[i] = if both.is_self {
-                    T::of(0.0)
-                } else {
-                    scale * gaps[i]
-                };
+            let k = &mut field.k.all_mut()[..b];
+            match both.is_self {
+                true => k.fill(T::of(0.0)),
+                false => {
+                    for (k, gap) in k.iter_mut().zip(work.gram.all()) {
+                        *k = scale * *gap;
+                    }
+                }
             }
             if both.tangent == Tangent::Carried {
                 field.t.all_mut()[here].fill(T::of(0.0));

@@ -24,7 +24,10 @@ impl<T: Lanes> Field<T> {
 
     /// No memory at all.
     pub fn empty() -> Self {
-        Self::zeros(0)
+        Field {
+            k: Buffer::empty(),
+            t: Buffer::empty(),
+        }
     }
 }
 

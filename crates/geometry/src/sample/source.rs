@@ -89,7 +89,7 @@ const PILOT_READOUTS: usize = 4;
 /// What drawing a weight costs in multiplications.
 const DRAW: f64 = 70.0;
 
-/// Rows of a network from which on their sums are made on the GPU: fewer are sooner fetched.
+/// Rows of networks that are taken together from which on their sums are made on the GPU: fewer are sooner fetched.
 const SUMMED: usize = 16;
 /// Numbers of an input whose sums fit there.
 const LARGEST: usize = 1 << 13;
@@ -247,13 +247,13 @@ impl<T: Number> Source<T> {
 
     /// Networks of a block whose sums are made on the GPU; nothing if they are not made there.
     pub fn block_on_a_gpu(&self) -> Option<usize> {
-        let worth = self.rows_a_network() >= SUMMED
-            && self.config.centring == Centring::None
-            && self.dipole.is_none()
+        let possible = self.config.centring == Centring::None
+            && self.is_one_question()
             && self.dim() <= LARGEST;
-        let resident = self.resident.as_ref().filter(|_| worth)?;
-        let resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(resident.together())
+        let resident = self.resident.as_ref().filter(|_| possible)?;
+        let together = resident.lock().unwrap_or_else(PoisonError::into_inner);
+        let together = together.together();
+        (self.rows_a_network() * together >= SUMMED).then_some(together)
     }
 
     /// Adds networks, at most a block of them, to a group of sums on the GPU.
@@ -401,6 +401,11 @@ impl<T: Number> Source<T> {
         })
     }
 
+    /// Whether all rows of a network come at once: a dipole takes one probe at a time.
+    fn is_one_question(&self) -> bool {
+        self.dipole.is_none() || self.config.probes == 1
+    }
+
     /// [`Self::drawn_rows`] of some networks, on the GPU until the last one is done.
     fn resident_rows(
         &self,
@@ -408,38 +413,27 @@ impl<T: Number> Source<T> {
         networks: &[u64],
         out: &mut [T],
     ) -> Result<(), GeometryError> {
-        let probes = self.config.probes;
-        let answers_each = match self.dipole {
-            Some(_) => probes,
-            None => 1,
+        let probes = match self.is_one_question() {
+            true => 1,
+            false => self.config.probes,
         };
-        let mut answers = resident.answers(networks.len() * answers_each)?;
+        let mut answers = resident.answers(networks.len() * probes)?;
         let together = resident.together();
         for (part, networks) in networks.chunks(together).enumerate() {
             let first = part * together;
-            if self.dipole.is_some() {
-                self.set_weights(resident, networks)?;
-                let drawn = match self.config.probe {
-                    Probe::Gauss { sigma } if probes == 1 => Some(sigma),
-                    _ => None,
-                };
-                let given = networks.iter().filter(|_| drawn.is_none());
-                let given: Vec<Vec<T>> = given.map(|&i| self.points(i)).collect();
-                for probe in 0..probes {
-                    let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
-                    match drawn {
-                        Some(sigma) => {
-                            resident.draw_points(self.config.seed, networks, PROBES, sigma)?;
-                        }
-                        None => resident.set_points(given.iter().flat_map(own).collect())?,
-                    }
-                    let places = (first..first + networks.len()).map(|i| i * probes + probe);
-                    resident.answer(&mut answers, places)?;
-                }
+            if self.is_one_question() {
+                self.ask(resident, networks)?;
+                resident.answer(&mut answers, first..first + networks.len())?;
                 continue;
             }
-            self.ask(resident, networks)?;
-            resident.answer(&mut answers, first..first + networks.len())?;
+            self.set_weights(resident, networks)?;
+            let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
+            for probe in 0..probes {
+                let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
+                resident.set_points(points.iter().flat_map(own).collect())?;
+                let places = (first..first + networks.len()).map(|i| i * probes + probe);
+                resident.answer(&mut answers, places)?;
+            }
         }
         Ok(resident.fetch(&answers, out)?)
     }
@@ -481,6 +475,7 @@ impl<T: Number> Source<T> {
         }
         match self.config.method {
             Method::Mixed => resident.draw_direction(seed, networks, direction_name)?,
+            Method::Sample if self.dipole.is_some() => {}
             _ => {
                 for (slot, &index) in networks.iter().enumerate() {
                     let u = self.cotangents(index).repeat(probes);

@@ -1,26 +1,35 @@
 //! Sums of outer products on a GPU: rows stay there, and so do the sums until somebody looks.
 //!
-//! They are the whole numbers of [`Sum`]: each block of networks adds Σ g gᵀ, made by one product and rounded to
-//! multiples of the quantum.
+//! They are the whole numbers of [`Sum`], in its tiles: each block of networks adds Σ g gᵀ, made by one product and
+//! rounded to multiples of the quantum.
 
 use std::sync::Arc;
 
 use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
 
 use super::sum::{BLOCK_BITS, Float, Sum};
+use super::tiles::{TILE, Tile, tiles};
 use crate::GeometryError;
 
 const THREADS: usize = 256;
-/// Blocks of a kernel whose threads make several numbers.
-const BLOCKS: usize = 1 << 12;
+/// Blocks of threads for each tile.
+const BLOCKS: usize = 8;
 
 const TEXT: &str = r#"
-// sums += x / quantum as whole numbers; tells in `wrong` whether one is too large.
+// sums += x / quantum as whole numbers, of an n x n matrix the tiles of the lower triangle; tells in `wrong` whether one
+// is too large.
 extern "C" __global__ void add(long long* sums, const T* x, unsigned* wrong, double scale, double most, int n) {
-    for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) {
-        const double q = (double)x[i] * scale;
+    const int tile = blockIdx.y;
+    int row = 0;
+    while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+    const int column = tile - row * (row + 1) / 2;
+    sums += (long long)tile * TILE * TILE;
+    for (int at = blockIdx.x * 256 + threadIdx.x; at < TILE * TILE; at += gridDim.x * 256) {
+        const int i = row * TILE + at / TILE, j = column * TILE + at % TILE;
+        if (i >= n || j >= n) continue;
+        const double q = (double)x[(long long)i * n + j] * scale;
         if (!(fabs(q) < most)) *wrong = 1;
-        sums[i] += __double2ll_rn(q);
+        sums[at] += __double2ll_rn(q);
     }
 }
 // The sum of the squares of the rows of each network, in a fixed order.
@@ -69,13 +78,14 @@ impl<T: Float> Gram<T> {
         let gpu = Gpu::open(ordinal)?;
         let number = T::DTYPE.c_name();
         let sources = ["add", "squares"].map(|name| Source {
-            text: format!("typedef {number} T;{TEXT}"),
+            text: format!("typedef {number} T;\n#define TILE {TILE}{TEXT}"),
             name,
             threads: THREADS,
             shared: 0,
         });
         let mut kernels = gpu.compile(&sources)?;
-        let sums: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(dim * dim)).collect();
+        let numbers = tiles(dim).len() * Tile::LEN;
+        let sums: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(numbers)).collect();
         let squares: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(block)).collect();
         Ok(Gram {
             dim,
@@ -111,16 +121,16 @@ impl<T: Float> Gram<T> {
         self.gpu.start(&self.traces, [count, 1, 1], &arguments)?;
         self.gpu
             .square([count * rows_a_network, dim], rows, &self.product)?;
+        let count = tiles(dim).len();
         let arguments = [
-            Argument::I64(&self.sums[group], dim * dim),
+            Argument::I64(&self.sums[group], count * Tile::LEN),
             T::argument(&self.product, dim * dim),
             Argument::U32(&self.wrong, 1),
             Argument::Number(self.scale / self.quantum),
             Argument::Number(2f64.powi(BLOCK_BITS)),
-            Argument::Int((dim * dim) as i32),
+            Argument::Int(dim as i32),
         ];
-        let blocks = (dim * dim).div_ceil(THREADS).min(BLOCKS);
-        self.gpu.start(&self.add, [blocks, 1, 1], &arguments)?;
+        self.gpu.start(&self.add, [BLOCKS, count, 1], &arguments)?;
         self.pending.push((group, networks.to_vec()));
         Ok(())
     }
@@ -147,15 +157,15 @@ impl<T: Float> Gram<T> {
         if wrong[0] != 0 {
             return Err(GeometryError::Range);
         }
-        let mut matrix = vec![0; self.dim * self.dim];
+        let mut entries = vec![0; tiles(self.dim).len() * Tile::LEN];
         for (group, sum) in sums.iter_mut().enumerate() {
             let traces = std::mem::take(&mut self.found[group]);
             if traces.is_empty() {
                 continue;
             }
-            self.gpu.download(&self.sums[group], &mut matrix)?;
+            self.gpu.download(&self.sums[group], &mut entries)?;
             self.gpu.clear(&self.sums[group])?;
-            sum.take(&matrix, &traces, self.quantum)?;
+            sum.take(&entries, &traces, self.quantum)?;
         }
         Ok(())
     }

@@ -116,22 +116,21 @@ impl Sum {
         self.count += 1;
     }
 
-    /// Adds what was summed elsewhere: a whole matrix in quanta, and the trace of each network.
+    /// Adds what was summed elsewhere: entries in quanta, tile by tile, and the trace of each network.
     pub fn take(
         &mut self,
-        matrix: &[i64],
+        entries: &[i64],
         traces: &[f64],
         quantum: f64,
     ) -> Result<(), GeometryError> {
-        let dim = self.dim;
-        for (sum, tile) in self.entries.chunks_mut(Tile::LEN).zip(tiles(dim)) {
-            for a in 0..tile.rows {
-                let from = &matrix[(tile.i + a) * dim + tile.j..][..tile.cols];
-                for (sum, x) in sum[a * TILE..].iter_mut().zip(from) {
-                    *sum = sum.checked_add(*x).ok_or(GeometryError::Range)?;
+        let tiles = self.entries.par_chunks_mut(Tile::LEN);
+        tiles
+            .zip(entries.par_chunks(Tile::LEN))
+            .for_each(|(sum, entries)| {
+                for (sum, x) in sum.iter_mut().zip(entries) {
+                    *sum = sum.wrapping_add(*x);
                 }
-            }
-        }
+            });
         for &trace in traces {
             self.count(trace, quantum);
         }
@@ -206,23 +205,28 @@ mod tests {
     use super::*;
     use polariscope_random::Stream;
 
-    /// What was summed elsewhere adds as what is summed here.
+    /// What was summed elsewhere adds as what is summed here, and leaves the range as it does.
     #[test]
-    fn whole_matrices_are_taken() {
+    fn sums_from_elsewhere_are_taken() {
         let dim = TILE + 3;
         let rows: Vec<f64> = (0..2 * dim).map(|i| (i % 7) as f64 - 3.0).collect();
         let mut here = Sum::zero(dim, 0);
         here.add(&rows, 2, 1.0).unwrap();
-        let entry = |at: usize| {
-            let (i, j) = (at / dim, at % dim);
-            (rows[i] * rows[j] + rows[dim + i] * rows[dim + j]) as i64
-        };
-        let matrix: Vec<i64> = (0..dim * dim).map(entry).collect();
+        let entry = |i: usize, j: usize| (rows[i] * rows[j] + rows[dim + i] * rows[dim + j]) as i64;
+        let mut entries = vec![0; tiles(dim).len() * Tile::LEN];
+        for (to, tile) in entries.chunks_mut(Tile::LEN).zip(tiles(dim)) {
+            for (a, b) in (0..tile.rows).flat_map(|a| (0..tile.cols).map(move |b| (a, b))) {
+                to[a * TILE + b] = entry(tile.i + a, tile.j + b);
+            }
+        }
         let square = |row: &[f64]| row.iter().map(|x| x * x).sum();
         let traces: Vec<f64> = rows.chunks(dim).map(square).collect();
         let mut there = Sum::zero(dim, 0);
-        there.take(&matrix, &traces, 1.0).unwrap();
+        there.take(&entries, &traces, 1.0).unwrap();
         assert_eq!(here, there);
+        entries[0] = 1 << SUM_BITS;
+        let taken = there.take(&entries, &[], 1.0);
+        assert!(matches!(taken, Err(GeometryError::Range)));
     }
 
     /// Two networks with two rows each, by hand: A = Σ g gᵀ, and any order of addition gives the same bits.

@@ -93,7 +93,7 @@ fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wante
                 calls.push((at, call, places, written));
             }
         } else {
-            let (code, places) = plan.kernel(program, group, elements);
+            let (code, places) = plan.kernel(program, group, &maxima, T::DTYPE);
             let written = plan.stored(group);
             calls.push((group.steps[0], Call::Kernel(code), places, written));
         }

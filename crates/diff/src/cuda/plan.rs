@@ -9,8 +9,9 @@
 use super::Place;
 use super::lazy::{Read, readers, reads};
 use super::maxima::Maximum;
-use super::source::{self, Code, Elements, Lazy, Member, Variable};
+use super::source::{self, Code, Lazy, MapStep, Member, Variable};
 use crate::program::{Kernel, Pool, Program, Step, Value};
+use crate::real::Dtype;
 use crate::trace::{Op, size};
 
 /// Steps that are looked at for a group, after its first.
@@ -143,7 +144,8 @@ impl Plan {
         &self,
         program: &Program,
         group: &Group,
-        elements: impl Fn(usize) -> Option<Elements>,
+        maxima: &[Option<Maximum>],
+        dtype: Dtype,
     ) -> (Code, Vec<Place>) {
         let mut arrays: Vec<Place> = Vec::new();
         let mut array = |place: Place| {
@@ -153,8 +155,9 @@ impl Plan {
                 arrays.len() - 1
             }))
         };
+        let max = |step: usize| maxima[step] == Some(Maximum::Value);
         let elements = |step: usize| {
-            elements(step).unwrap_or_else(|| {
+            source::elements(&program.steps[step], dtype, max(step)).unwrap_or_else(|| {
                 unreachable!("groups are of steps that are made number by number");
             })
         };
@@ -190,6 +193,22 @@ impl Plan {
             touched.extend(inside);
         }
         let largest = source::largest(touched.iter().map(|&s| &program.steps[s]));
+        if let ([step], [member]) = (&group.steps[..], &members[..]) {
+            let on_map = |at: usize, arguments: &[Variable]| MapStep {
+                at,
+                step: &program.steps[at],
+                max: max(at),
+                arguments: arguments.to_vec(),
+            };
+            let lazies = member.lazies.iter();
+            let lazies: Vec<MapStep> = lazies.map(|l| on_map(l.step, &l.variables)).collect();
+            let last = on_map(*step, &member.variables[1..]);
+            if !lazies.is_empty()
+                && let Some(code) = source::maps(&lazies, &last, arrays.len(), largest, dtype)
+            {
+                return (code, arrays);
+            }
+        }
         let code = source::group(&members, group.rows, arrays.len(), largest);
         (code, arrays)
     }

@@ -15,13 +15,38 @@ pub fn elements(fused: &Fused, dtype: Dtype) -> Elements {
         };
         text += &format!("const T x{a} = a{a}[{at}];\n");
     }
+    Elements(text + &instructions(fused, dtype, "out[i]"))
+}
+
+/// The same for number (n, c, y, x) of maps, which becomes `value`; nothing where an argument walks along other axes.
+/// `read` is a number of an argument.
+pub fn on_maps(
+    fused: &Fused,
+    dtype: Dtype,
+    map: [usize; 3],
+    read: impl Fn(usize, [&str; 4]) -> String,
+) -> Option<String> {
+    let mut text = "T value;\n".to_owned();
+    for (a, access) in fused.access.iter().enumerate() {
+        let number = match access {
+            Access::Full => read(a, ["n", "c", "y", "x"]),
+            Access::Broadcast(axes) => format!("__ldg(a{a} + {})", along_maps(axes, map)?),
+        };
+        text += &format!("const T x{a} = {number};\n");
+    }
+    Some(text + &instructions(fused, dtype, "value"))
+}
+
+/// From the arguments x0, x1, … to the result.
+fn instructions(fused: &Fused, dtype: Dtype, result: &str) -> String {
+    let mut text = String::new();
     for register in 0..fused.registers {
         text += &format!("T r{register};\n");
     }
     for instruction in &fused.instructions {
         let to = match instruction.to {
             Some(register) => format!("r{register}"),
-            None => "out[i]".to_owned(),
+            None => result.to_owned(),
         };
         text += &match instruction.op {
             Elementwise::Map(f, a) => {
@@ -44,7 +69,33 @@ pub fn elements(fused: &Fused, dtype: Dtype) -> Elements {
             Elementwise::Fill(c) => format!("{to} = {};\n", constant(c)),
         };
     }
-    Elements(text)
+    text
+}
+
+/// [`broadcast`] from the place (n, c, y, x) on maps.
+fn along_maps(axes: &[(usize, usize)], [c, h, w]: [usize; 3]) -> Option<String> {
+    let mut terms = Vec::new();
+    let mut inner = 1;
+    for (k, &(length, stride)) in axes.iter().enumerate().rev() {
+        let along = match (inner, length) {
+            _ if stride == 0 => String::new(),
+            (1, n) if n == w => "x".to_owned(),
+            (1, n) if n == h * w => format!("(y * {w} + x)"),
+            (i, n) if (i, n) == (w, h) => "y".to_owned(),
+            (i, n) if (i, n) == (h * w, c) => "c".to_owned(),
+            (i, _) if i.is_multiple_of(c * h * w) && k == 0 => format!("n / {}", i / (c * h * w)),
+            (i, n) if i.is_multiple_of(c * h * w) => format!("n / {} % {n}", i / (c * h * w)),
+            _ => return None,
+        };
+        if stride > 0 {
+            terms.push(format!("({along}) * {stride}"));
+        }
+        inner *= length;
+    }
+    Some(match terms.is_empty() {
+        true => "0".to_owned(),
+        false => terms.join(" + "),
+    })
 }
 
 /// The number of an argument that walks along axes, (length, stride) from the outermost.

@@ -38,6 +38,11 @@ pub enum Variable {
     Lazy(usize),
 }
 
+/// What never is an argument of a step that is made as it is read.
+pub fn held() -> ! {
+    unreachable!("what is made as it is read looks into memory")
+}
+
 /// A type that looks like an array and makes its numbers, and a value of it.
 fn lazy(lazy: &Lazy) -> String {
     let Lazy {
@@ -50,7 +55,7 @@ fn lazy(lazy: &Lazy) -> String {
         let (kind, value) = match *variable {
             Variable::Array(k) => ("const T*".to_owned(), format!("p{k}")),
             Variable::Lazy(step) => (format!("Lazy{step}"), format!("lazy{step}")),
-            Variable::Held(_) => unreachable!("what is made as it is read looks into memory"),
+            Variable::Held(_) => held(),
         };
         fields += &format!("{kind} a{i}; ");
         values.push(value);

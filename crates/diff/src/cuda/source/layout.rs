@@ -100,55 +100,44 @@ pub fn unwrap(pad: [(usize, usize); 2], shape: &[usize]) -> Elements {
     ))
 }
 
-/// Windows of samples, zeros outside; plus or minus those of maps, which are the second argument.
-pub fn crop(crop: &Crop, from: &[usize], to: &[usize], maps: Option<(usize, bool)>) -> Elements {
+/// Windows of samples, zeros outside; plus or minus those of maps, which are the second argument. `read` is a number of
+/// an argument.
+pub fn crop(
+    crop: &Crop,
+    from: &[usize],
+    to: &[usize],
+    maps: Option<(usize, bool)>,
+    read: impl Fn(usize, [&str; 4]) -> String,
+) -> String {
     let [grid, map] = [crop.grid, crop.map];
-    let numbers = to[1] * to[2] * to[3];
     let origin = |o: Origin, axis: usize, p: &str| {
         format!("({p} / {} * {} + {})", o.divide, o.times, o.plus[axis])
     };
-    let channels = to[1];
     // Where there are fewer samples, each stands for as many neighbours.
-    let plane = |samples: usize| {
-        let each = numbers * (to[0] / samples);
-        format!(
-            "(i / {each} * {channels} + i / {} % {channels})",
-            to[2] * to[3]
-        )
-    };
+    let sample = |samples: usize| format!("n / {}", to[0] / samples);
     let add = maps.map_or(String::new(), |(count, minus)| {
-        format!(
-            "if (inside) sum {}= a1[{} * {} + y * {} + x];\n",
-            if minus { '-' } else { '+' },
-            plane(count),
-            map[0] * map[1],
-            map[1],
-        )
+        let sign = if minus { '-' } else { '+' };
+        let number = read(1, [&sample(count), "c", "my", "mx"]);
+        format!("if (inside) value {sign}= {number};\n")
     });
-    Elements(format!(
-        "const int pixel = (int)(i / {numbers} % {pixels}), py = pixel / {gw}, px = pixel % {gw};\n\
-         const int y = {} + (int)(i / {} % {}), x = {} + (int)(i % {});\n\
-         const int sy = y - {}, sx = x - {};\n\
-         const bool inside = y >= 0 && y < {} && x >= 0 && x < {};\n\
-         T sum = 0;\n\
-         if (inside && sy >= 0 && sy < {} && sx >= 0 && sx < {}) sum = a0[{} * {} + sy * {} + sx];\n\
-         {add}\
-         out[i] = sum;\n",
+    format!(
+        "const int pixel = (int)(n % {pixels}), py = pixel / {gw}, px = pixel % {gw};\n\
+         const int my = {} + y, mx = {} + x;\n\
+         const int sy = my - {}, sx = mx - {};\n\
+         const bool inside = my >= 0 && my < {} && mx >= 0 && mx < {};\n\
+         T value = 0;\n\
+         if (inside && sy >= 0 && sy < {} && sx >= 0 && sx < {}) value = {};\n\
+         {add}",
         origin(crop.to, 0, "py"),
-        to[3],
-        to[2],
         origin(crop.to, 1, "px"),
-        to[3],
         origin(crop.from, 0, "py"),
         origin(crop.from, 1, "px"),
         map[0],
         map[1],
         from[2],
         from[3],
-        plane(from[0]),
-        from[2] * from[3],
-        from[3],
+        read(0, [&sample(from[0]), "c", "sy", "sx"]),
         pixels = grid[0] * grid[1],
         gw = grid[1],
-    ))
+    )
 }

@@ -9,6 +9,7 @@ mod fused;
 mod gather;
 mod group;
 mod layout;
+mod maps;
 mod reduce;
 mod slim;
 mod small;
@@ -24,6 +25,7 @@ use crate::real::Dtype;
 use crate::trace::{Op, size};
 use gather::Gather;
 pub use group::{Lazy, Member, Variable, group};
+pub use maps::{MapStep, maps};
 
 /// Blocks of kernels whose threads make several numbers.
 const BLOCKS: usize = 1 << 14;
@@ -87,6 +89,10 @@ pub struct Product {
 pub fn elements(step: &Step, dtype: Dtype, max: bool) -> Option<Elements> {
     let shape = |i: usize| step.args[i].shape.as_slice();
     let to = step.shape.as_slice();
+    let read = |a: usize, at: [&str; 4]| {
+        let map = maps::map(shape(a)).unwrap_or([1; 3]);
+        maps::element(&format!("a{a}"), map, at)
+    };
     let op = match &step.kernel {
         Kernel::Fused(fused) => return Some(fused::elements(fused, dtype)),
         Kernel::Op(op) => op,
@@ -101,23 +107,35 @@ pub fn elements(step: &Step, dtype: Dtype, max: bool) -> Option<Elements> {
             let lengths: Vec<usize> = step.args.iter().map(|a| a.shape[*axis]).collect();
             layout::concat(*axis, &lengths, to)
         }
-        Op::Crop(crop) => layout::crop(crop, shape(0), to, None),
+        Op::Crop(crop) => on_maps(to, layout::crop(crop, shape(0), to, None, read)),
         Op::Paste { crop, minus } => {
             let maps = Some((shape(1)[0], *minus));
-            layout::crop(crop, shape(0), to, maps)
+            on_maps(to, layout::crop(crop, shape(0), to, maps, read))
         }
         Op::Wrap(pad) => layout::wrap(*pad, shape(0)),
         Op::Unwrap(pad) => layout::unwrap(*pad, to),
         Op::SumPool(w) => window::sum_pool(w, shape(0)),
         Op::SumPoolTranspose(w) => window::sum_pool_transpose(w, to),
         Op::ArgMax(w) => window::arg_max(w, shape(0)),
-        Op::Pick(w) if max => window::max(w, shape(1)),
+        Op::Pick(w) if max => on_maps(to, window::max(w, shape(1), read)),
         Op::Pick(w) => window::pick(w, shape(1)),
         Op::Place(w) => window::place(w, to),
         Op::Unfold(w) => window::unfold(w, shape(0)),
         Op::Fold(w) => window::fold(w, to),
         _ => return None,
     })
+}
+
+/// Statements that set `value` from the place (n, c, y, x) of a number, from its number.
+fn on_maps(shape: &[usize], statements: String) -> Elements {
+    let [c, h, w] = maps::map(shape).unwrap_or([1; 3]);
+    Elements(format!(
+        "const I n = i / {};\n\
+         const int c = i / {} % {c}, y = i / {w} % {h}, x = i % {w};\n\
+         {statements}out[i] = value;\n",
+        c * h * w,
+        h * w
+    ))
 }
 
 /// What runs for a step.

@@ -4,6 +4,9 @@
 use super::Elements;
 use crate::trace::Window;
 
+/// −∞.
+const LOWEST: &str = "(T)__longlong_as_double(0xfff0000000000000LL)";
+
 /// Names of a window's sizes over planes of h × w.
 struct Names {
     h: usize,
@@ -35,6 +38,15 @@ impl Names {
     /// Loops over the taps of the window at output position (oy, ox): `body` sees `tap` and the input position `at`
     /// in its plane, for taps inside it.
     fn forward(&self, body: &str) -> String {
+        let place = format!(
+            "const int tap = ty * {} + tx, at = y * {} + x; {body}",
+            self.window.kernel[1], self.w
+        );
+        self.taps_of(["oy", "ox"], ["y", "x"], &place)
+    }
+
+    /// Loops over the taps (ty, tx) of the window at an output position: `body` sees the input position, for taps inside.
+    fn taps_of(&self, [oy, ox]: [&str; 2], [y, x]: [&str; 2], body: &str) -> String {
         let Window {
             kernel,
             stride,
@@ -43,12 +55,15 @@ impl Names {
         } = self.window;
         let inside = match self.window.pad {
             [(0, 0), (0, 0)] => String::new(),
-            _ => format!("if (y >= 0 && y < {} && x >= 0 && x < {}) ", self.h, self.w),
+            _ => format!(
+                "if ({y} >= 0 && {y} < {} && {x} >= 0 && {x} < {}) ",
+                self.h, self.w
+            ),
         };
         format!(
             "for (int ty = 0; ty < {}; ++ty) for (int tx = 0; tx < {}; ++tx) {{\n\
-             const int y = oy * {} + ty * {} - {}, x = ox * {} + tx * {} - {};\n\
-             {inside}{{ const int tap = ty * {} + tx, at = y * {} + x; {body} }}\n\
+             const int {y} = {oy} * {} + ty * {} - {}, {x} = {ox} * {} + tx * {} - {};\n\
+             {inside}{{ {body} }}\n\
              }}\n",
             kernel[0],
             kernel[1],
@@ -58,8 +73,6 @@ impl Names {
             stride[1],
             dilation[1],
             pad[1].0,
-            kernel[1],
-            self.w
         )
     }
 
@@ -163,27 +176,32 @@ pub fn sum_pool_transpose(window: &Window, shape: &[usize]) -> Elements {
 
 /// Number of the largest tap; the first of equals; NaN counts as largest.
 pub fn arg_max(window: &Window, shape: &[usize]) -> Elements {
-    largest(window, shape, "(T)chosen")
-}
-
-/// The largest tap; NaN counts as largest.
-pub fn max(window: &Window, shape: &[usize]) -> Elements {
-    largest(window, shape, "best")
-}
-
-/// Of the largest tap of each window, its value `best` or its number `chosen`.
-fn largest(window: &Window, shape: &[usize], wanted: &str) -> Elements {
     let n = Names::new(window, shape);
     let body = format!(
         "const T v = a0[plane * {} + at]; if (v > best || v != v) {{ best = v; chosen = tap; }}",
         n.h * n.w
     );
     Elements(format!(
-        "{}T best = (T)__longlong_as_double({}LL); int chosen = 0;\n{}out[i] = {wanted};\n",
+        "{}T best = {LOWEST}; int chosen = 0;\n{}out[i] = (T)chosen;\n",
         n.output(),
-        f64::NEG_INFINITY.to_bits() as i64,
         n.forward(&body)
     ))
+}
+
+/// The largest tap of window (y, x); NaN counts as largest. `read` is a number of an argument.
+pub fn max(
+    window: &Window,
+    shape: &[usize],
+    read: impl Fn(usize, [&str; 4]) -> String,
+) -> String {
+    let body = format!(
+        "const T v = {}; if (v > value || v != v) value = v;",
+        read(1, ["n", "c", "sy", "sx"])
+    );
+    format!(
+        "T value = {LOWEST};\n{}",
+        Names::new(window, shape).taps_of(["y", "x"], ["sy", "sx"], &body)
+    )
 }
 
 /// (index, x): the value of the chosen tap.

@@ -127,7 +127,10 @@ impl Common {
                 verb,
                 Verb::Eval(_)
                     | Verb::Geometry(_)
+                    | Verb::Compare(_)
+                    | Verb::Align(_)
                     | Verb::Kernel(_)
+                    | Verb::Spectrum(_)
                     | Verb::Regress(_)
                     | Verb::Train(_)
                     | Verb::Experiment(_)
@@ -136,7 +139,7 @@ impl Common {
             );
             if !runs {
                 return Err(CliError::Usage(
-                    "only eval, geometry, kernel, regress, train, experiment, plan and check run on a GPU yet; use --device cpu"
+                    "evolution, symmetry and the verbs that do not compute run on the processor; leave --device out"
                         .into(),
                 ));
             }
@@ -146,10 +149,11 @@ impl Common {
             let wrong = match (self.device, self.dtype, verb) {
                 (Device::Cpu, ..) => Some("only a GPU has fast products; add --device cuda"),
                 (_, Dtype::F64, _) => Some("these are products of f32; leave one of the two out"),
-                (.., Verb::Geometry(_) | Verb::Train(_) | Verb::Experiment(_) | Verb::Plan(_)) => {
-                    None
-                }
-                _ => Some("only geometry, train and experiment take it; leave it out"),
+                (_, _, Verb::Geometry(_) | Verb::Compare(_) | Verb::Align(_)) => None,
+                (_, _, Verb::Train(_) | Verb::Experiment(_) | Verb::Plan(_)) => None,
+                _ => Some(
+                    "only geometry, compare, align, train and experiment take it; leave it out",
+                ),
             };
             if let Some(wrong) = wrong {
                 return Err(CliError::Usage(format!("--precision fast: {wrong}")));

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use polariscope_data::{Dataset, Labels, Split};
+use polariscope_diff::Place;
 use polariscope_experiment::{Cell, Design, Experiment, Outcome, Table, Test};
 use polariscope_graph::Shape;
 use polariscope_kernels::experiments::{
@@ -113,6 +114,7 @@ fn rotations() -> Rotations<f64> {
         width: 8,
         steps: 1,
         runs: 2,
+        place: Place::default(),
         precision: PhantomData,
     }
 }
@@ -165,6 +167,7 @@ fn finite_networks_learn_their_samples() {
     let graph = System::Fcn.graph(SHAPE, 2, (1, 64)).unwrap();
     for training in [Training::Nn, Training::NnPlus] {
         let finite = Finite {
+            place: Place::default(),
             training,
             steps: 400,
             seed: 1,
@@ -185,6 +188,7 @@ fn mixup_changes_what_is_learnt() {
     let graph = System::Fcn.graph(SHAPE, 2, (1, 16)).unwrap();
     let learn = |training| {
         let finite = Finite {
+            place: Place::default(),
             training,
             steps: 30,
             seed: 1,
@@ -207,6 +211,7 @@ fn bends_are_differences_of_exponents() {
         width: 4,
         steps: 1,
         runs: 2,
+        place: Place::default(),
         precision: PhantomData,
     };
     let design: Design = experiment.design();
@@ -244,6 +249,7 @@ fn mirror_images_are_one_more_size() {
         width: 2,
         steps: 2,
         runs: 1,
+        place: Place::default(),
         precision: PhantomData,
     };
     assert_eq!(experiment.all_sizes(), [10, 20, 40, 80]);
@@ -262,6 +268,7 @@ fn breaking() -> SymmetryBreaking<f64> {
         depth: 1,
         steps: 5,
         runs: 2,
+        place: Place::default(),
         kept: Kept::default(),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::marker::PhantomData;
 
+use polariscope_diff::Place;
 use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted, exponent,
 };
@@ -29,6 +30,8 @@ pub struct Dide<T> {
     pub steps: u64,
     /// Runs.
     pub runs: u64,
+    /// Where kernels and networks are computed.
+    pub place: Place,
     /// Precision of kernels and networks.
     pub precision: PhantomData<T>,
 }
@@ -134,7 +137,7 @@ impl<T: Precision> Experiment for Dide<T> {
         let sizes = (self.depth, self.width);
         let graph = system.graph(problem.shape(), problem.classes(), sizes)?;
         let outputs = match width {
-            Width::Infinite => regression::<T>(&graph, &train, &test.x)?,
+            Width::Infinite => regression::<T>(self.place.device, &graph, &train, &test.x)?,
             Width::Finite => self.finite(cell.run).learn::<T>(&graph, &train, &test.x)?,
         };
         Ok(vec![
@@ -161,6 +164,7 @@ impl<T: Precision> Experiment for Dide<T> {
 impl<T> Dide<T> {
     fn finite(&self, run: u64) -> Finite {
         Finite {
+            place: self.place,
             training: Training::NnPlus,
             steps: self.steps,
             seed: self.problem.seed(),

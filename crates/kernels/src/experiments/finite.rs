@@ -14,6 +14,7 @@
 
 use std::str::FromStr;
 
+use polariscope_diff::Place;
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
@@ -80,6 +81,8 @@ impl FromStr for Training {
 /// What a run of a finite network depends on beside its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Finite {
+    /// Where it trains.
+    pub place: Place,
     /// One of the finite ones; the infinite one is trained like NN.
     pub training: Training,
     /// Updates.
@@ -99,7 +102,7 @@ impl Finite {
         test: &[f64],
     ) -> Result<Vec<f64>, ExperimentError> {
         let (x, x_test) = (narrow(&train.x), narrow(test));
-        let evaluator = Evaluator::<T>::new(graph, Loss::Mse);
+        let evaluator = Evaluator::<T>::on(self.place.device, graph, Loss::Mse);
         let weights = Weights::<T>::draw(graph, self.seed, self.index);
         let (f0, scale) = match self.training {
             Training::Ntk | Training::Nn => (1.0, 1.0),
@@ -169,7 +172,8 @@ impl Finite {
         let samples = y.len() / width;
         if self.training != Training::NnPlusPlus {
             let y = Labels::Targets { values: y, width };
-            let mut trainer = Trainer::new(graph, &config, Samples { x, y }, None, state)?;
+            let mut trainer =
+                Trainer::on(self.place, graph, &config, (Samples { x, y }, None), state)?;
             trainer.run(&mut Quiet)?;
             return Ok(trainer.into_state());
         }
@@ -186,7 +190,13 @@ impl Finite {
                 values: &values,
                 width,
             };
-            let mut trainer = Trainer::new(graph, &config, Samples { x: &x, y }, None, state)?;
+            let mut trainer = Trainer::on(
+                self.place,
+                graph,
+                &config,
+                (Samples { x: &x, y }, None),
+                state,
+            )?;
             trainer.run(&mut Quiet)?;
             state = trainer.into_state();
         }

@@ -3,6 +3,7 @@
 //! Without a ridge, GAP is ruled by its smallest eigenvalues: few patches are new once many have been seen, so its Gram
 //! matrix has condition numbers of 10⁷ where those of FCN and VEC have 10⁴.
 
+use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_infinite::{InfiniteError, Kernel, Wanted};
 
@@ -16,11 +17,12 @@ pub const RIDGE: f64 = 1e-3;
 /// Θ*(Θ + ρ)⁻¹Y at the test inputs, N × C, with ρ = [`RIDGE`] · tr Θ/m: what training gives on average over initial
 /// weights, stopped before it would learn the noise.
 pub fn regression<T: Precision>(
+    device: Device,
     graph: &Graph,
     train: &Part,
     test: &[f64],
 ) -> Result<Vec<f64>, ExperimentError> {
-    let kernel = Kernel::new(graph)?;
+    let kernel = Kernel::on(graph, device)?;
     let (x, x_test) = (convert::<T>(&train.x), convert::<T>(test));
     let gram = widen(kernel.among(Wanted::Both, &x)?.ntk);
     let cross = widen(kernel.between(Wanted::Both, &x_test, &x)?.ntk);

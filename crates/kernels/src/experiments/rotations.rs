@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 
+use polariscope_diff::Place;
 use polariscope_experiment::{Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted};
 use polariscope_random::Stream;
 
@@ -36,6 +37,8 @@ pub struct Rotations<T> {
     pub steps: u64,
     /// Runs.
     pub runs: u64,
+    /// Where kernels and networks are computed.
+    pub place: Place,
     /// Precision of kernels and networks.
     pub precision: PhantomData<T>,
 }
@@ -235,7 +238,7 @@ impl<T: Precision> Experiment for Rotations<T> {
         let sizes = (self.depth, self.width);
         let graph = system.graph(problem.shape(), problem.classes(), sizes)?;
         let outputs = match training {
-            Training::Ntk => regression::<T>(&graph, &train, &test.x)?,
+            Training::Ntk => regression::<T>(self.place.device, &graph, &train, &test.x)?,
             Training::Nn | Training::NnPlus | Training::NnPlusPlus => self
                 .finite(training, cell.run)
                 .learn::<T>(&graph, &train, &test.x)?,
@@ -274,6 +277,7 @@ impl<T: Precision> Experiment for Rotations<T> {
 impl<T> Rotations<T> {
     fn finite(&self, training: Training, run: u64) -> Finite {
         Finite {
+            place: self.place,
             training,
             steps: self.steps,
             seed: self.problem.seed(),

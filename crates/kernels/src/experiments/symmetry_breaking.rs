@@ -7,6 +7,7 @@
 
 use std::marker::PhantomData;
 
+use polariscope_diff::Place;
 use polariscope_experiment::{Cell, Claim, Design, Experiment, Memo, Scale, Select, Test, Wanted};
 use polariscope_random::Stream;
 
@@ -32,6 +33,8 @@ pub struct SymmetryBreaking<T> {
     pub steps: u64,
     /// Runs.
     pub runs: u64,
+    /// Where kernels and networks are computed.
+    pub place: Place,
     /// What cells share.
     pub kept: Kept<T>,
 }
@@ -91,6 +94,7 @@ impl<T: Precision> SymmetryBreaking<T> {
 
     fn finite(&self, index: u64) -> Finite {
         Finite {
+            place: self.place,
             training: Training::NnPlus,
             steps: self.steps,
             seed: self.problem.seed(),
@@ -172,7 +176,7 @@ impl<T: Precision> Experiment for SymmetryBreaking<T> {
             let (shape, classes) = (self.problem.shape(), self.problem.classes());
             // One width for all cells: the limit is the same for any, but for rounding.
             let graph = System::Vec.graph(shape, classes, (self.depth, 1))?;
-            regression::<T>(&graph, &train, &test.x)
+            regression::<T>(self.place.device, &graph, &train, &test.x)
         })?;
         let gap = self.kept.gap.get((run, n), || {
             self.average((System::Gap, n), run, &train, &test)

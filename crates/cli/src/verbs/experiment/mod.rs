@@ -171,11 +171,10 @@ pub enum Scale {
 /// Runs an experiment, goes on with it, or shows what came of it.
 pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
     options::refuse(args, common)?;
-    if common.device != Device::Cpu && !matches!(args.name, Name::Trial(_) | Name::List) {
-        let name = args.name.text();
-        return Err(CliError::Usage(format!(
-            "--device: experiment {name} runs on the processor; leave it out"
-        )));
+    if common.device != Device::Cpu && args.name == Name::Spectra {
+        return Err(CliError::Usage(
+            "--device: experiment spectra runs on the processor; leave it out".into(),
+        ));
     }
     match args.name {
         Name::List => trials::list(common),

@@ -44,6 +44,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answe
         width: sizes.width(),
         steps: sizes.steps,
         runs: sizes.runs,
+        place: common.place(),
         precision: PhantomData,
     };
     conduct(&experiment, &view, configuration, bytes, (args, common))

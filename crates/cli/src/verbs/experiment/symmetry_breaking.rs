@@ -36,6 +36,7 @@ pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answe
         depth: sizes.depth,
         steps: sizes.steps,
         runs: sizes.runs,
+        place: common.place(),
         kept: Kept::default(),
     };
     conduct(&experiment, &view, configuration, bytes, (args, common))

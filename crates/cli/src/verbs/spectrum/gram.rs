@@ -57,7 +57,7 @@ pub fn run(args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
         x,
         mut configuration,
     } = subject(args)?;
-    let kernel = Kernel::new(&graph)?;
+    let kernel = Kernel::on(&graph, common.device)?;
     let m = x.len() / graph.input().len();
     if m < 2 {
         return Err(CliError::Usage(format!(

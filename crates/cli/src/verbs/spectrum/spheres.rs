@@ -1,6 +1,7 @@
 //! Products of spheres: theory, then sampled points.
 
 use polariscope_data::npy;
+use polariscope_diff::Device;
 use polariscope_graph::Activation;
 use polariscope_kernels::spheres::{
     Kind, Points, Product, Profile, Spectrum, System, bands, fit, regress,
@@ -39,7 +40,7 @@ pub struct Outcome {
 
 /// Analyses one of the three systems.
 pub fn run(system: System, args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
-    refuse(args)?;
+    refuse(args, common)?;
     let sizes = [args.p.unwrap_or(4), args.d0.unwrap_or(3)];
     let product = Product::new(sizes[0], sizes[1], args.s.unwrap_or(2.min(sizes[0])))?;
     let profile = profile(args);
@@ -68,7 +69,7 @@ pub fn run(system: System, args: &SpectrumArgs, common: &Common) -> Result<(), C
 }
 
 /// Options that these networks do not have.
-fn refuse(args: &SpectrumArgs) -> Result<(), CliError> {
+fn refuse(args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
     let o = &args.options;
     let given = [
         ("--input", o.input.is_some()),
@@ -84,6 +85,11 @@ fn refuse(args: &SpectrumArgs) -> Result<(), CliError> {
     if exp && (o.activation.is_some() || o.w_std.is_some()) {
         return Err(CliError::Usage(
             "--kind exp has no network: leave --activation and --w-std out".into(),
+        ));
+    }
+    if common.device != Device::Cpu {
+        return Err(CliError::Usage(
+            "--device: closed forms on spheres run on the processor; leave it out".into(),
         ));
     }
     match given.iter().find(|g| g.1) {

@@ -30,7 +30,10 @@ pub fn map(shape: &[usize]) -> Option<[usize; 3]> {
 
 /// A number of an array of maps, as text.
 pub fn element(array: &str, [c, h, w]: [usize; 3], [n, channel, y, x]: [&str; 4]) -> String {
-    format!("{array}[(({n}) * {c} + {channel}) * {} + ({y}) * {w} + {x}]", h * w)
+    format!(
+        "{array}[(({n}) * {c} + {channel}) * {} + ({y}) * {w} + {x}]",
+        h * w
+    )
 }
 
 impl MapStep<'_> {

@@ -189,11 +189,7 @@ pub fn arg_max(window: &Window, shape: &[usize]) -> Elements {
 }
 
 /// The largest tap of window (y, x); NaN counts as largest. `read` is a number of an argument.
-pub fn max(
-    window: &Window,
-    shape: &[usize],
-    read: impl Fn(usize, [&str; 4]) -> String,
-) -> String {
+pub fn max(window: &Window, shape: &[usize], read: impl Fn(usize, [&str; 4]) -> String) -> String {
     let body = format!(
         "const T v = {}; if (v > value || v != v) value = v;",
         read(1, ["n", "c", "sy", "sx"])

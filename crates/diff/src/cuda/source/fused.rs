@@ -72,23 +72,55 @@ fn instructions(fused: &Fused, dtype: Dtype, result: &str) -> String {
     text
 }
 
-/// [`broadcast`] from the place (n, c, y, x) on maps.
+/// The number of an argument that walks along axes, (length, stride) from the outermost, from number i of the result.
+fn broadcast(axes: &[(usize, usize)]) -> String {
+    let along = |axis: Axis| match axis.is_first {
+        true => Some(format!("(i / {})", axis.inner)),
+        false => Some(format!("(i / {} % {})", axis.inner, axis.length)),
+    };
+    walk(axes, along).unwrap_or_default()
+}
+
+/// The same from the place (n, c, y, x) on maps; nothing for axes that cut a map elsewhere.
 fn along_maps(axes: &[(usize, usize)], [c, h, w]: [usize; 3]) -> Option<String> {
+    walk(axes, |axis| match (axis.inner, axis.length) {
+        (1, n) if n == w => Some("x".to_owned()),
+        (1, n) if n == h * w => Some(format!("(y * {w} + x)")),
+        (i, n) if (i, n) == (w, h) => Some("y".to_owned()),
+        (i, n) if (i, n) == (h * w, c) => Some("c".to_owned()),
+        (i, n) if i.is_multiple_of(c * h * w) => {
+            let sample = format!("n / {}", i / (c * h * w));
+            match axis.is_first {
+                true => Some(format!("({sample})")),
+                false => Some(format!("({sample} % {n})")),
+            }
+        }
+        _ => None,
+    })
+}
+
+/// An axis that an argument walks along.
+struct Axis {
+    length: usize,
+    /// Numbers of the result in a step along it.
+    inner: usize,
+    /// Whether there is none outside of it.
+    is_first: bool,
+}
+
+/// Σ step along an axis · stride, where `along` knows all steps.
+fn walk(axes: &[(usize, usize)], along: impl Fn(Axis) -> Option<String>) -> Option<String> {
     let mut terms = Vec::new();
     let mut inner = 1;
     for (k, &(length, stride)) in axes.iter().enumerate().rev() {
-        let along = match (inner, length) {
-            _ if stride == 0 => String::new(),
-            (1, n) if n == w => "x".to_owned(),
-            (1, n) if n == h * w => format!("(y * {w} + x)"),
-            (i, n) if (i, n) == (w, h) => "y".to_owned(),
-            (i, n) if (i, n) == (h * w, c) => "c".to_owned(),
-            (i, _) if i.is_multiple_of(c * h * w) && k == 0 => format!("n / {}", i / (c * h * w)),
-            (i, n) if i.is_multiple_of(c * h * w) => format!("n / {} % {n}", i / (c * h * w)),
-            _ => return None,
-        };
         if stride > 0 {
-            terms.push(format!("({along}) * {stride}"));
+            let is_first = k == 0;
+            let along = along(Axis {
+                length,
+                inner,
+                is_first,
+            })?;
+            terms.push(format!("{along} * {stride}"));
         }
         inner *= length;
     }
@@ -96,26 +128,6 @@ fn along_maps(axes: &[(usize, usize)], [c, h, w]: [usize; 3]) -> Option<String> 
         true => "0".to_owned(),
         false => terms.join(" + "),
     })
-}
-
-/// The number of an argument that walks along axes, (length, stride) from the outermost.
-fn broadcast(axes: &[(usize, usize)]) -> String {
-    let mut terms = Vec::new();
-    let mut inner = 1;
-    for (k, &(length, stride)) in axes.iter().enumerate().rev() {
-        if stride > 0 {
-            let along = match k {
-                0 => format!("(i / {inner})"),
-                _ => format!("(i / {inner} % {length})"),
-            };
-            terms.push(format!("{along} * {stride}"));
-        }
-        inner *= length;
-    }
-    match terms.is_empty() {
-        true => "0".to_owned(),
-        false => terms.join(" + "),
-    }
 }
 
 fn source(source: Source) -> String {
@@ -192,5 +204,23 @@ fn power(p: f64, call: impl Fn(&str, &str) -> String) -> String {
         format!("(T)1 / (v * {root})")
     } else {
         call("pow", &format!("v, {}", constant(p)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::along_maps;
+
+    /// A bias of each network's channels, of 2048 samples a network; a number of each column; axes that cut a map elsewhere.
+    #[test]
+    fn arguments_walk_along_maps() {
+        let map = [16, 4, 4];
+        let bias = along_maps(&[(64, 16), (2048, 0), (16, 1), (16, 0)], map);
+        assert_eq!(bias.as_deref(), Some("c * 1 + (n / 2048) * 16"));
+        let column = along_maps(&[(128, 0), (16, 0), (4, 0), (4, 1)], map);
+        assert_eq!(column.as_deref(), Some("x * 1"));
+        let middle = along_maps(&[(8, 0), (4, 1), (256, 0)], map);
+        assert_eq!(middle.as_deref(), Some("(n / 1 % 4) * 1"));
+        assert_eq!(along_maps(&[(128, 1), (2, 0)], map), None);
     }
 }

@@ -104,12 +104,6 @@ pub enum InfiniteError {
         /// Type of the numbers.
         precision: &'static str,
     },
-    /// An activation that GPUs have no kernel for.
-    #[error("{what} has no kernel on a GPU; use --device cpu")]
-    NotOnGpu {
-        /// Its name.
-        what: String,
-    },
     /// A GPU that failed.
     #[error(transparent)]
     Cuda(#[from] CudaError),

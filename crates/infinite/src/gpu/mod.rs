@@ -5,7 +5,6 @@
 //! the memory of a block ([`text`]).
 
 mod batch;
-mod check;
 mod maps;
 mod panel;
 mod programs;
@@ -23,8 +22,6 @@ use batch::Batch;
 use panel::Panel;
 use programs::Programs;
 use text::Kind;
-
-pub(crate) use check::check;
 
 /// How many times the work of a processor is little for a GPU.
 pub(crate) const FASTER: f64 = 2500.0;

@@ -19,8 +19,8 @@ use std::f64::consts::TAU;
 use super::gated::gated;
 use super::{Dual, Pair};
 
-/// (τ, weight).
-const RULE: [(f64, f64); 12] = [
+/// The Gauss rule of logistic functions: variances τ of Gaussian noise, and their weights.
+pub const RULE: [(f64, f64); 12] = [
     (0.30785608866732017, 6.515686399676799e-06),
     (0.45934464215537935, 0.0006346896919439016),
     (0.6770597776333637, 0.01105456038119369),

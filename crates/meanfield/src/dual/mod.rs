@@ -24,6 +24,7 @@ mod sin;
 
 use polariscope_graph::Activation;
 
+pub use logistic::RULE as LOGISTIC;
 pub use shifted::Shifted;
 
 /// Second moments of two centred Gaussians.

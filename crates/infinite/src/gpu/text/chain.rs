@@ -85,13 +85,12 @@ fn one(step: &Step, link: &Link, kind: Kind, offsets: &[usize]) -> String {
             )
         }
         Link::Smooth { activation, p, .. } => {
-            let Some(name) = dual(*activation) else {
-                return String::new();
-            };
+            let (name, more) = dual(*activation);
             let after = kind.theta("t *= slope;\n");
             format!(
-                "{{ {}T left, right, value, slope;\n{name}(0, left, slope, vp, vp);\n{name}(0, right, slope, vq, vq);\n\
-                 {name}(k, value, slope, vp, vq);\nk = left + right - (value + value);\n{after}}}\n",
+                "{{ {}T left, right, value, slope;\n{name}(0, left, slope, vp, vp{more});\n\
+                 {name}(0, right, slope, vq, vq{more});\n{name}(k, value, slope, vp, vq{more});\n\
+                 k = left + right - (value + value);\n{after}}}\n",
                 variances(*p, offsets)
             )
         }
@@ -119,19 +118,22 @@ fn one(step: &Step, link: &Link, kind: Kind, offsets: &[usize]) -> String {
     }
 }
 
-/// The function of an activation, where a GPU has one.
-pub(in crate::gpu) fn dual(activation: Activation) -> Option<&'static str> {
-    match activation {
-        Activation::Erf => Some("erf_dual"),
-        Activation::Gelu => Some("gelu_dual"),
-        Activation::Sin => Some("sin_dual"),
+/// The function of a smooth activation, and its last argument if it has one more than others.
+fn dual(activation: Activation) -> (&'static str, String) {
+    let name = match activation {
+        Activation::Erf => "erf_dual",
+        Activation::Gelu => "gelu_dual",
+        Activation::Sin => "sin_dual",
+        Activation::Tanh => "tanh_dual",
+        Activation::Sigmoid => "sigmoid_dual",
+        Activation::Silu => "silu_dual",
+        Activation::Softplus { beta } => {
+            return ("softplus_dual", format!(", {}", number(beta * beta)));
+        }
         Activation::Identity
         | Activation::Relu
         | Activation::LeakyRelu { .. }
-        | Activation::Abs
-        | Activation::Tanh
-        | Activation::Sigmoid
-        | Activation::Silu
-        | Activation::Softplus { .. } => None,
-    }
+        | Activation::Abs => unreachable!("lines with a kink at most have a link of their own"),
+    };
+    (name, String::new())
 }

@@ -17,7 +17,6 @@ use polariscope_diff::cuda::Source;
 use crate::plan::View;
 use crate::run::Tangent;
 
-pub(super) use chain::dual;
 pub(super) use fields::{Fields, fields};
 pub(super) use gather::{Gather, gather};
 pub(super) use own::{OwnVariances, own};

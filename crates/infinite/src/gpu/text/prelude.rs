@@ -4,6 +4,7 @@
 //! accurate for nearly equal samples as the atan2 of the processor, in half the instructions.
 
 use polariscope_diff::Dtype;
+use polariscope_meanfield::dual::LOGISTIC;
 
 use super::number;
 
@@ -53,11 +54,18 @@ pub(super) fn text(dtype: Dtype) -> String {
             false => format!("FMA({sum}, v, {})", number(*c)),
         };
     }
+    let listed = |values: [f64; LOGISTIC.len()]| values.map(number).join(", ");
+    let (noise, share) = (LOGISTIC.map(|rule| rule.0), LOGISTIC.map(|rule| rule.1));
     format!(
         "typedef {number_type} T;\n\
          #define SQRT sqrt{end}\n#define ATAN2 atan2{end}\n#define ABS fabs{end}\n#define EXP exp{end}\n\
          #define EXPM1 expm1{end}\n#define COPYSIGN copysign{end}\n#define FMA fma{end}\n#define LESSER fmin{end}\n\
-         {own}__device__ __forceinline__ T arcsin(const T v) {{ return {sum}; }}\n{DUALS}"
+         {own}__device__ __forceinline__ T arcsin(const T v) {{ return {sum}; }}\n\
+         #define NOISES {noises}\n\
+         __constant__ T NOISE[NOISES] = {{{noise}}}, SHARE[NOISES] = {{{share}}};\n{DUALS}{LOGISTIC_DUALS}",
+        noises = LOGISTIC.len(),
+        noise = listed(noise),
+        share = listed(share),
     )
 }
 
@@ -133,5 +141,56 @@ __device__ __noinline__ void sin_dual(const T gap, T& value, T& slope, const T p
   const T envelope = HALF * EXP(-HALF * apart), decay = EXPM1(-ABS(twice));
   value = COPYSIGN(-envelope * decay, twice);
   slope = envelope * (2 + decay);
+}
+";
+
+/// Means over Gaussian noise of variances s and t, as in `meanfield::dual::logistic`.
+const LOGISTIC_DUALS: &str = r"
+#define MEAN(statements) \
+  for (int i = 0; i < NOISES; ++i) for (int j = 0; j < NOISES; ++j) { \
+    const T s = NOISE[i], t = NOISE[j], share = SHARE[i] * SHARE[j]; \
+    const T noise = p * t + q * s + s * t, root = SQRT(det + noise), angle = ATAN2(c, root); \
+    statements \
+  }
+// Of the sigmoid less 1/2.
+__device__ __noinline__ void centred_dual(const T gap, T& value, T& slope, const T p, const T q) {
+  const T c = (p + q - gap) * HALF, det = four_det(gap, p, q) * (T)0.25;
+  T angles = 0, densities = 0;
+  MEAN(angles += share * angle; densities += share / root;)
+  value = TURN * angles;
+  slope = TURN * densities;
+}
+__device__ __noinline__ void sigmoid_dual(const T gap, T& value, T& slope, const T p, const T q) {
+  centred_dual(gap, value, slope, p, q);
+  value += (T)0.25;
+}
+__device__ __noinline__ void tanh_dual(const T gap, T& value, T& slope, const T p, const T q) {
+  centred_dual(4 * gap, value, slope, 4 * p, 4 * q);
+  value *= 4;
+  slope *= 16;
+}
+// softplus(beta u)/beta.
+__device__ __noinline__ void softplus_dual(const T gap, T& value, T& slope, const T own_p, const T own_q, const T square) {
+  const T p = square * own_p, q = square * own_q;
+  const T c = (p + q - square * gap) * HALF, det = four_det(square * gap, p, q) * (T)0.25;
+  T values = 0, angles = 0;
+  MEAN(values += share * (root + c * angle); angles += share * angle;)
+  value = ((T)0.25 * c + TURN * values) / square;
+  slope = (T)0.25 + TURN * angles;
+}
+__device__ __noinline__ void silu_dual(const T gap, T& value, T& slope, const T p, const T q) {
+  const T c = (p + q - gap) * HALF, det = four_det(gap, p, q) * (T)0.25;
+  T values = 0, slopes = 0;
+  MEAN(
+    const T delta = det + noise;
+    const T quadrant = angle * TURN + (T)0.25;
+    const T kappa = s / (p + s) + t / (q + t);
+    const T shared = kappa * c * c;
+    const T density = TURN / root;
+    values += share * (c * quadrant + (det + shared) * density);
+    slopes += share * (quadrant + c * density * (kappa + kappa + (shared - noise) / delta));
+  )
+  value = values;
+  slope = slopes;
 }
 ";

@@ -270,6 +270,7 @@ impl<T: Lanes> Fill<'_, T> {
                 for (j, q) in q.iter().enumerate().skip(start) {
                     if row[j] < close * (*p + *q) {
                         let (x, y) = (rows.sample(i), columns.sample(j));
+                        // On the diagonal of a block among samples.
                         row[j] = match std::ptr::eq(x, y) {
                             true => T::of(0.0),
                             false => distance(x, y),

@@ -251,8 +251,8 @@ impl<T: Number> Source<T> {
             && self.is_one_question()
             && self.dim() <= LARGEST;
         let resident = self.resident.as_ref().filter(|_| possible)?;
-        let together = resident.lock().unwrap_or_else(PoisonError::into_inner);
-        let together = together.together();
+        let resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
+        let together = resident.together();
         (self.rows_a_network() * together >= SUMMED).then_some(together)
     }
 

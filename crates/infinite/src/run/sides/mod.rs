@@ -126,7 +126,7 @@ impl<T: Lanes> Columns<T> {
         }
         let x = match plan.reads_input {
             true => transposed(samples.x, inputs, batch),
-            false => Buffer::zeros(0),
+            false => Buffer::empty(),
         };
         let mut columns = Columns {
             x,

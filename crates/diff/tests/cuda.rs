@@ -1,7 +1,7 @@
 //! Steps that fill a GPU against the CPU: tiles with remainders, sums in parts, groups (`cargo xtask test-cuda`).
 
 use polariscope_diff::cuda::{CudaError, Eigen, Gpu, Workspace};
-use polariscope_diff::{Conv, Id, Number, Precision, Program, Trace, Window};
+use polariscope_diff::{Conv, Function, Id, Number, Precision, Program, Trace, Window, vjp};
 
 /// Numbers in (−1, 1) without a pattern.
 fn numbers(n: usize, seed: usize) -> Vec<f64> {
@@ -114,6 +114,47 @@ fn convolutions() {
                 t.conv_input(leaves[2], leaves[1], conv, &x),
                 t.conv_weight(leaves[0], leaves[2], conv, &w),
             ]
+        });
+    }
+}
+
+/// Convolutions that pool their result and spread the gradient of the pool: LeNet's, with channels that do not fill a tile,
+/// columns that do not fill the last chunk, odd borders, and results of odd size, which are pooled by a step of their own.
+#[test]
+#[ignore = "needs a GPU"]
+fn pools() {
+    for (x, o, kernel, pad, networks) in [
+        ([9, 1, 32, 32], 6, 5, 0, 1),
+        ([14, 6, 14, 14], 16, 5, 0, 2),
+        ([6, 3, 12, 12], 5, 3, 0, 3),
+        ([7, 4, 20, 20], 11, 5, 0, 1),
+        ([5, 2, 18, 18], 9, 3, 1, 1),
+        ([5, 2, 12, 14], 3, 4, 1, 1),
+        ([4, 2, 17, 20], 3, 3, 0, 2),
+    ] {
+        let window = |kernel: usize, stride: usize, pad: usize| Window {
+            kernel: [kernel; 2],
+            stride: [stride; 2],
+            dilation: [1; 2],
+            pad: [(pad, pad); 2],
+        };
+        let conv = Conv {
+            window: window(kernel, 1, pad),
+            groups: 1,
+            networks,
+        };
+        let w = [o * networks, x[1], kernel, kernel];
+        let half = |axis: usize| conv.window.positions(axis, x[axis + 2]) / 2;
+        let y = [x[0], o, half(0), half(1)];
+        check(&[&x, &w, &[1, o, 1, 1], &y], |t, leaves| {
+            let image = t.conv(leaves[0], leaves[1], conv);
+            let pooled = t.max_pool(image, window(2, 2, 0));
+            let bias = t.expand(leaves[2], &y);
+            let sum = t.add(pooled, bias);
+            let result = t.map(Function::Tanh, sum);
+            let mut outputs = vec![result];
+            outputs.extend(vjp(t, &[(result, leaves[3])], &leaves[..3]));
+            outputs
         });
     }
 }

@@ -16,17 +16,7 @@ pub fn readers(
     maxima: &[Option<Maximum>],
 ) -> Vec<Option<usize>> {
     let n = program.steps.len();
-    let mut readers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); n];
-    for (step, sources) in sources.iter().enumerate() {
-        if maxima[step] == Some(Maximum::Place) {
-            continue;
-        }
-        for (argument, source) in sources.iter().enumerate() {
-            if let &Source::Step(from) = source {
-                readers[from].push((step, argument));
-            }
-        }
-    }
+    let readers = read_by(sources, maxima);
     let reader = |step: usize| {
         let &(reader, _) = readers[step].first()?;
         let once = |&(by, argument): &(usize, usize)| {
@@ -50,6 +40,22 @@ pub fn readers(
         found.push(reader(step).filter(fits));
     }
     found
+}
+
+/// The steps that read each step, with the number of the argument.
+pub fn read_by(sources: &[Vec<Source>], maxima: &[Option<Maximum>]) -> Vec<Vec<(usize, usize)>> {
+    let mut readers = vec![Vec::new(); sources.len()];
+    for (step, sources) in sources.iter().enumerate() {
+        if maxima[step] == Some(Maximum::Place) {
+            continue;
+        }
+        for (argument, source) in sources.iter().enumerate() {
+            if let &Source::Step(from) = source {
+                readers[from].push((step, argument));
+            }
+        }
+    }
+    readers
 }
 
 /// Whether a step reads no number of an argument more than once, and neighbours side by side.

@@ -8,6 +8,7 @@ mod error;
 mod lazy;
 mod maxima;
 mod plan;
+mod pools;
 mod source;
 
 use std::sync::Arc;
@@ -69,14 +70,19 @@ fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wante
     let elements = |at: usize| source::elements(&program.steps[at], T::DTYPE, max(at));
     let steps = 0..program.steps.len();
     let is_elements: Vec<bool> = steps.map(|at| elements(at).is_some()).collect();
-    let plan = Plan::new(program, &is_elements, &maxima);
+    let plan = Plan::new(program, &is_elements, &maxima, T::DTYPE);
     let mut calls = Vec::new();
     for group in &plan.groups {
-        if let [at] = group.steps[..]
-            && !plan.makes_what_it_reads(at)
-        {
+        let at = group.steps[0];
+        let made = plan.made_argument(at);
+        if let Some(pool) = group.pool {
+            let (code, places) = plan.pooled(program, pool, at, T::DTYPE);
+            calls.push((at, Call::Kernel(code), places, plan.stored(group)));
+        } else if group.steps.len() == 1 && (made.is_none() || !is_elements[at]) {
             let step = &program.steps[at];
-            for call in source::calls(step, T::DTYPE, precision, max(at)) {
+            let spread = made.and_then(|argument| source::of_spread(step, argument, T::DTYPE));
+            let plain = || source::calls(step, T::DTYPE, precision, max(at));
+            for call in spread.unwrap_or_else(plain) {
                 let operands = match &call {
                     Call::Kernel(code) => code.operands.clone(),
                     Call::Product(_) => {
@@ -86,6 +92,7 @@ fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wante
                 let places = operands.iter().map(|operand| match *operand {
                     Operand::Result => plan.result(at),
                     Operand::Argument(i) => plan.argument(at, i),
+                    Operand::Through(i, j) => plan.argument_through(at, i, j),
                     Operand::Scratch => Place::Scratch,
                 });
                 let places: Vec<Place> = places.collect();

@@ -9,7 +9,8 @@
 use super::Place;
 use super::lazy::{Read, readers, reads};
 use super::maxima::Maximum;
-use super::source::{self, Code, Lazy, MapStep, Member, Variable};
+use super::pools::{Made, Pools};
+use super::source::{self, Code, Lazy, MapStep, Member, Then, Variable};
 use crate::program::{Kernel, Pool, Program, Step, Value};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
@@ -60,12 +61,19 @@ pub struct Group {
     pub rows: usize,
     /// Whether a row is one number.
     pub single: bool,
+    /// The pool that a convolution, the first of the steps, makes of its result.
+    pub pool: Option<Made>,
 }
 
 impl Plan {
     /// Groups the steps of a program for which `is_elements` holds. Of max-pools that nobody differentiates the first part
     /// is left out, and the second reads the image alone.
-    pub fn new(program: &Program, is_elements: &[bool], maxima: &[Option<Maximum>]) -> Self {
+    pub fn new(
+        program: &Program,
+        is_elements: &[bool],
+        maxima: &[Option<Maximum>],
+        dtype: Dtype,
+    ) -> Self {
         let (mut sources, outputs) = sources(program);
         let mut left = Vec::new();
         for (step, maximum) in maxima.iter().enumerate() {
@@ -76,20 +84,25 @@ impl Plan {
                 sources[step][0] = sources[step][1];
             }
         }
-        let readers = readers(program, &sources, &outputs, is_elements, maxima);
+        let mut readers = readers(program, &sources, &outputs, is_elements, maxima);
+        let Pools { mut made, spread } = Pools::new(program, &sources, &outputs, maxima, dtype);
+        for pool in made.iter_mut().flatten() {
+            // What another step makes as it reads it, nobody else does.
+            pool.after = pool.after.filter(|&after| readers[after].is_none());
+            readers[pool.value] = None;
+        }
+        for (step, by) in spread.into_iter().enumerate() {
+            readers[step] = readers[step].or(by);
+        }
         left.retain(|&step| readers[step].is_none());
         let reads: Vec<Vec<Read>> = (0..sources.len())
             .map(|step| reads(&sources, &readers, step))
             .collect();
         let mut groups = Vec::new();
         while let Some(&first) = left.first() {
-            let group = match is_elements[first] {
-                true => Grouping::new(program, &reads, first).fill(&left[1..], is_elements),
-                false => Group {
-                    steps: vec![first],
-                    rows: 1,
-                    single: false,
-                },
+            let group = match (is_elements[first], made[first]) {
+                (true, _) => Grouping::new(program, &reads, first).fill(&left[1..], is_elements),
+                (false, pool) => Group::of(first, pool),
             };
             left.retain(|step| !group.steps.contains(step));
             groups.push(group);
@@ -122,6 +135,20 @@ impl Plan {
         }
     }
 
+    /// Where an argument of what a step makes as it reads it, its argument `through`, lies.
+    pub fn argument_through(&self, step: usize, through: usize, argument: usize) -> Place {
+        match self.sources[step][through] {
+            Source::Step(from) => self.argument(from, argument),
+            Source::Leaf(_) => unreachable!("leaves are not made"),
+        }
+    }
+
+    /// The first argument that a step makes as it reads it.
+    pub fn made_argument(&self, step: usize) -> Option<usize> {
+        let is_made = |s: &Source| matches!(*s, Source::Step(from) if self.readers[from].is_some());
+        self.sources[step].iter().position(is_made)
+    }
+
     /// What a group writes.
     pub fn stored(&self, group: &Group) -> Vec<Place> {
         let places = group.steps.iter().filter_map(|&step| self.places[step]);
@@ -132,11 +159,6 @@ impl Plan {
     pub fn results(&self) -> Vec<usize> {
         let place = |&step: &usize| self.places[step];
         self.outputs.iter().filter_map(place).collect()
-    }
-
-    /// Whether a step makes numbers of others as it reads them.
-    pub fn makes_what_it_reads(&self, step: usize) -> bool {
-        self.readers.contains(&Some(step))
     }
 
     /// The kernel of a group and the arrays that it is given.
@@ -213,6 +235,52 @@ impl Plan {
         (code, arrays)
     }
 
+    /// The kernel of a convolution that pools its result, and the arrays that it is given.
+    pub fn pooled(
+        &self,
+        program: &Program,
+        made: Made,
+        conv: usize,
+        dtype: Dtype,
+    ) -> (Code, Vec<Place>) {
+        let mut arrays = vec![self.argument(conv, 0), self.argument(conv, 1)];
+        let mut array = |place: Place| {
+            arrays.push(place);
+            arrays.len() - 1
+        };
+        let place = made.place.and_then(|place| self.places[place]);
+        let place = place.map(|buffer| array(Place::Buffer(buffer)));
+        let then = match made.after {
+            None => Then::Kept(array(self.result(made.value))),
+            Some(after) => {
+                let step = &program.steps[after];
+                let Some(elements) = source::elements(step, dtype, false) else {
+                    unreachable!("fused steps are made number by number");
+                };
+                let mut variables = vec![Variable::Array(array(self.result(after)))];
+                variables.extend(self.sources[after].iter().map(|&source| match source {
+                    Source::Leaf(leaf) => Variable::Array(array(Place::Leaf(leaf))),
+                    Source::Step(from) => Variable::Held(from),
+                }));
+                Then::Member(Member {
+                    elements,
+                    variables,
+                    lazies: Vec::new(),
+                    width: 1,
+                })
+            }
+        };
+        let pool = source::Pool {
+            place,
+            value: made.value,
+            then,
+        };
+        let Some(code) = source::pooled(&program.steps[conv], dtype, arrays.len(), &pool) else {
+            unreachable!("convolutions that can pool were chosen");
+        };
+        (code, arrays)
+    }
+
     /// Whether a step is made within another one.
     fn is_inside(&self, step: usize, other: usize) -> bool {
         let reader = |&step: &usize| self.readers[step];
@@ -222,25 +290,26 @@ impl Plan {
     /// Buffers for results.
     fn assign(&mut self, program: &Program) {
         let n = program.steps.len();
-        let mut group_of = vec![0; n];
+        let mut group_of = vec![None; n];
         for (g, group) in self.groups.iter().enumerate() {
-            group.steps.iter().for_each(|&step| group_of[step] = g);
+            group
+                .steps
+                .iter()
+                .for_each(|&step| group_of[step] = Some(g));
         }
-        for step in (0..n).rev() {
-            if let Some(reader) = self.readers[step] {
-                group_of[step] = group_of[reader];
-            }
-        }
-        let mut last = group_of.clone();
+        let mut last = vec![0; n];
         let mut stored = vec![false; n];
-        for (step, sources) in self.sources.iter().enumerate() {
-            for source in sources {
-                let &Source::Step(from) = source else {
-                    continue;
-                };
-                last[from] = last[from].max(group_of[step]);
-                // What is made as it is read looks into memory.
-                stored[from] |= group_of[from] != group_of[step] || self.readers[step].is_some();
+        for (g, group) in self.groups.iter().enumerate() {
+            for &step in &group.steps {
+                last[step] = last[step].max(g);
+                for read in reads(&self.sources, &self.readers, step) {
+                    let Source::Step(from) = read.source else {
+                        continue;
+                    };
+                    last[from] = last[from].max(g);
+                    // What is made as it is read looks into memory.
+                    stored[from] |= group_of[from] != Some(g) || read.through.len() > 1;
+                }
             }
         }
         for &step in &self.outputs {
@@ -255,11 +324,32 @@ impl Plan {
                 }
             }
             // Not before: what a group reads, none of its steps may overwrite.
-            let done = (0..n).filter(|&step| last[step] == g && group_of[step] <= g);
+            let done = (0..n).filter(|&step| last[step] == g && group_of[step].is_some());
             done.filter_map(|step| self.places[step])
                 .for_each(|buffer| pool.give(buffer));
         }
         self.buffers = pool.lengths;
+    }
+}
+
+impl Group {
+    /// A step alone, or a convolution with its pool.
+    fn of(step: usize, pool: Option<Made>) -> Self {
+        let mut steps = vec![step];
+        if let Some(Made {
+            place,
+            value,
+            after,
+        }) = pool
+        {
+            steps.extend(place.into_iter().chain([value]).chain(after));
+        }
+        Group {
+            steps,
+            rows: 1,
+            single: pool.is_some(),
+            pool,
+        }
     }
 }
 
@@ -325,6 +415,7 @@ impl<'a> Grouping<'a> {
             rows,
             single: self.steps.len() > 1 && self.steps.iter().all(single),
             steps: self.steps,
+            pool: None,
         }
     }
 

@@ -311,29 +311,28 @@ impl Gpu {
             ta: false,
             tb: true,
         };
-        // SAFETY: the arrays are as long as the product says.
-        unsafe { self.product_of::<T>(&product, &addresses) }
+        self.by_cublas(&addresses, |handle| {
+            // SAFETY: the arrays are as long as the product says.
+            unsafe { product::multiply::<T>(handle, &product, &addresses) }
+        })
     }
 
-    /// Xᵀ·X of the first rows×columns numbers of `x`, row-major, into the first columns×columns of `to`.
+    /// Xᵀ·X of the first rows×columns numbers of `x`, row-major, into the first columns×columns of `to`: on and below the
+    /// diagonal, and of what is above it some blocks.
     pub fn square<T: Real + Stored>(
         &self,
         [rows, columns]: [usize; 2],
         x: &Array<T>,
         to: &Array<T>,
     ) -> Result<(), CudaError> {
-        let from = self.touch(x, rows * columns);
-        let addresses = [self.touch(to, columns * columns), from, from];
-        let product = Product {
-            batch: 1,
-            m: columns,
-            n: columns,
-            k: rows,
-            ta: true,
-            tb: false,
-        };
-        // SAFETY: the arrays are as long as the product says.
-        unsafe { self.product_of::<T>(&product, &addresses) }
+        let addresses = [
+            self.touch(to, columns * columns),
+            self.touch(x, rows * columns),
+        ];
+        self.by_cublas(&addresses, |handle| {
+            // SAFETY: the arrays are as long as the square says.
+            unsafe { product::square::<T>(handle, [rows, columns], addresses) }
+        })
     }
 
     /// Starts blocks of a kernel whose text declares these parameters.
@@ -408,28 +407,25 @@ impl Gpu {
         product: &Product,
         arrays: &[&Array<T>],
     ) -> Result<(), CudaError> {
-        // SAFETY: products are planned for the shapes of their step, whose buffers the plan made as long as that.
-        unsafe { self.product_of::<T>(product, &self.addresses(arrays)) }
+        let addresses = self.addresses(arrays);
+        self.by_cublas(&addresses, |handle| {
+            // SAFETY: products are planned for the shapes of their step, whose buffers the plan made as long as that.
+            unsafe { product::multiply::<T>(handle, product, &addresses) }
+        })
     }
 
-    /// C = A·B.
-    ///
-    /// # Safety
-    /// The addresses are of arrays C, A, B of this GPU, of type T and as long as the product says.
-    unsafe fn product_of<T: Real>(
+    /// Calls cuBLAS on arrays of which it writes the first.
+    fn by_cublas(
         &self,
-        product: &Product,
         addresses: &[Address],
+        call: impl FnOnce(cublas::cublasHandle_t) -> Result<(), CudaError>,
     ) -> Result<(), CudaError> {
         // Products that run at the same time would share the memory of cuBLAS: each waits for the one before it.
         let touched = || Touched {
             written: vec![addresses[0], self.lane.scratch()],
             read: addresses[1..].to_vec(),
         };
-        self.on_stream(touched, |_, handle| {
-            // SAFETY: the caller's promise.
-            unsafe { product::multiply::<T>(handle, product, addresses) }
-        })
+        self.on_stream(touched, |_, handle| call(handle))
     }
 
     fn addresses<T: Stored>(&self, arrays: &[&Array<T>]) -> Vec<Address> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cuda::maxima::maxima;
 use crate::cuda::source::elements;
-use crate::{Dtype, Function, Id, Trace, Window, vjp};
+use crate::{Conv, Dtype, Function, Id, Trace, Window, vjp};
 
 fn plan(program: &Program) -> Plan {
     let maxima = maxima(program);
@@ -11,7 +11,7 @@ fn plan(program: &Program) -> Plan {
     let is_elements: Vec<bool> = steps
         .map(|step| elements(step, Dtype::F32, false).is_some())
         .collect();
-    Plan::new(program, &is_elements, &maxima)
+    Plan::new(program, &is_elements, &maxima, Dtype::F32)
 }
 
 /// Every argument still lies in its buffer when it is read, and nothing that a kernel reads of others is overwritten
@@ -163,4 +163,46 @@ fn columns_are_another_kernel() {
     let plan = plan(&program);
     check(&program, &plan);
     assert_eq!(plan.groups.len(), 3);
+}
+
+/// A convolution pools its own result, adds the bias and takes the activation: one kernel, which stores what is left and its
+/// places. Its weight gradient and the input gradient spread the gradient of the pool themselves. With an image of odd size
+/// neither is so.
+#[test]
+fn pools_of_convolutions() {
+    let window = |kernel: usize, stride: usize| Window {
+        kernel: [kernel; 2],
+        stride: [stride; 2],
+        dilation: [1, 1],
+        pad: [(0, 0); 2],
+    };
+    let plan = |side: usize| {
+        let mut t = Trace::new();
+        let x = t.leaf(&[5, 2, side, side]);
+        let w = t.leaf(&[4, 2, 3, 3]);
+        let b = t.leaf(&[1, 4, 1, 1]);
+        let y = t.conv(x, w, Conv::new(window(3, 1), 1));
+        let pooled = t.max_pool(y, window(2, 2));
+        let shape = t.shape(pooled).to_vec();
+        let bias = t.expand(b, &shape);
+        let sum = t.add(pooled, bias);
+        let z = t.map(Function::Tanh, sum);
+        let program = gradients(&mut t, z, &[x, w]);
+        let plan = plan(&program);
+        check(&program, &plan);
+        (program, plan)
+    };
+    let (program, even) = plan(10);
+    let is = |step: usize, name: &str| format!("{:?}", program.steps[step].kernel).contains(name);
+    let first = &even.groups[0];
+    assert!(is(first.steps[0], "ConvForward") && first.pool.is_some());
+    assert_eq!(first.steps.len(), 4);
+    assert_eq!(even.places[first.steps[0]], None);
+    let spread = (0..program.steps.len()).find(|&s| is(s, "Place")).unwrap();
+    assert_eq!(even.places[spread], None);
+    assert!(even.groups.iter().all(|g| !g.steps.contains(&spread)));
+    // With 7 × 7 results the last row and column are in no window.
+    let (_, odd) = plan(9);
+    assert!(odd.groups.iter().all(|group| group.pool.is_none()));
+    assert!(odd.places[0].is_some() && odd.readers[spread].is_none());
 }

@@ -69,6 +69,56 @@ fn lazy(lazy: &Lazy) -> String {
     )
 }
 
+/// Declares what the statements of a member call its result and its arguments.
+fn names(member: &Member) -> String {
+    let names = std::iter::once("out".to_owned()).chain((0..).map(|i| format!("a{i}")));
+    let mut text: String = member.lazies.iter().map(lazy).collect();
+    for (name, variable) in names.zip(&member.variables) {
+        text += &match *variable {
+            Variable::Array(k) if name == "out" => format!("T* const out = p{k};\n"),
+            Variable::Array(k) => format!("const T* const {name} = p{k};\n"),
+            Variable::Held(step) => format!("Held& {name} = held{step};\n"),
+            Variable::Lazy(step) => format!("const Lazy{step} {name} = lazy{step};\n"),
+        };
+    }
+    text
+}
+
+/// A value that looks like an array.
+const HELD: &str = "struct Held { T x; __device__ T& operator[](I) { return x; } };\n";
+
+/// A pool that the kernel of a convolution goes on with.
+pub struct Pool {
+    /// The array of places, if they are kept.
+    pub place: Option<usize>,
+    /// The step that says how large the numbers are, and what becomes of them.
+    pub value: usize,
+    pub then: Then,
+}
+
+/// What becomes of the numbers of a pool.
+pub enum Then {
+    /// They are kept in an array.
+    Kept(usize),
+    /// A step makes others of them.
+    Member(Member),
+}
+
+/// What becomes of number `row` of a pool, which is `best` and was number `chosen` of its window.
+pub fn pool(pool: &Pool) -> String {
+    let place = pool.place.map(|k| format!("p{k}[row] = (T)chosen;\n"));
+    let value = match &pool.then {
+        Then::Kept(k) => format!("p{k}[row] = best;\n"),
+        Then::Member(member) => format!(
+            "{HELD}Held held{value};\nheld{value}.x = best;\n{{\n{}const I i = row;\n{}}}\n",
+            names(member),
+            member.elements.0,
+            value = pool.value,
+        ),
+    };
+    place.unwrap_or_default() + &value
+}
+
 /// The kernel of a group over so many arrays, the largest of which has `largest` numbers.
 pub fn group(members: &[Member], rows: usize, arrays: usize, largest: usize) -> Code {
     let single = members.iter().all(|member| member.width == 1);
@@ -78,16 +128,7 @@ pub fn group(members: &[Member], rows: usize, arrays: usize, largest: usize) -> 
     let mut held: Vec<usize> = Vec::new();
     let mut body = String::new();
     for member in members {
-        let names = std::iter::once("out".to_owned()).chain((0..).map(|i| format!("a{i}")));
-        let mut text: String = member.lazies.iter().map(lazy).collect();
-        for (name, variable) in names.zip(&member.variables) {
-            text += &match *variable {
-                Variable::Array(k) if name == "out" => format!("T* const out = p{k};\n"),
-                Variable::Array(k) => format!("const T* const {name} = p{k};\n"),
-                Variable::Held(step) => format!("Held& {name} = held{step};\n"),
-                Variable::Lazy(step) => format!("const Lazy{step} {name} = lazy{step};\n"),
-            };
-        }
+        let text = names(member);
         if let Variable::Held(step) = member.variables[0] {
             held.push(step);
         }
@@ -106,7 +147,7 @@ pub fn group(members: &[Member], rows: usize, arrays: usize, largest: usize) -> 
     let text = format!(
         "({}) {{\n\
          typedef {} I;\n\
-         struct Held {{ T x; __device__ T& operator[](I) {{ return x; }} }};\n\
+         {HELD}\
          const int lane = threadIdx.x % {team};\n\
          for (I row = blockIdx.x * (I){a_block} + threadIdx.x / {team}; row < {rows}; row += gridDim.x * (I){a_block}) {{\n\
          {held}{body}}}\n}}",

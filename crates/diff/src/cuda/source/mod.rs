@@ -24,7 +24,7 @@ use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 use gather::Gather;
-pub use group::{Lazy, Member, Variable, group};
+pub use group::{Lazy, Member, Pool, Then, Variable, group};
 pub use maps::{MapStep, maps};
 
 /// Blocks of kernels whose threads make several numbers.
@@ -63,6 +63,8 @@ pub enum Operand {
     Result,
     /// An argument of the step.
     Argument(usize),
+    /// Of an argument that the step makes as it reads it, an argument of that.
+    Through(usize, usize),
     /// Memory between the kernels of a step.
     Scratch,
 }
@@ -138,6 +140,51 @@ fn on_maps(shape: &[usize], statements: String) -> Elements {
     ))
 }
 
+/// A convolution as a gathering of its image.
+fn gather(step: &Step) -> Option<Gather> {
+    let shape = |i: usize| step.args[i].shape.as_slice();
+    match &step.kernel {
+        Kernel::Op(Op::ConvForward(c)) => Gather::forward(c, shape(0), shape(1)),
+        Kernel::Op(Op::ConvInput(c)) => Gather::input(c, &step.shape, shape(1)),
+        _ => None,
+    }
+}
+
+/// What runs for a step that spreads the gradient of a max-pool of two by two, its argument of that number.
+pub fn of_spread(step: &Step, argument: usize, dtype: Dtype) -> Option<Vec<Call>> {
+    match (&step.kernel, argument) {
+        (Kernel::Op(Op::ConvWeight(c)), 1) => {
+            slim::weight(c, &step.args[0].shape, &step.shape, dtype, true)
+        }
+        (_, 0) => direct::of_spread(&gather(step)?, dtype),
+        _ => None,
+    }
+}
+
+/// Whether there is such a thing.
+pub fn can_spread(step: &Step, argument: usize, dtype: Dtype) -> bool {
+    of_spread(step, argument, dtype).is_some()
+}
+
+/// The kernel of a convolution that pools its result, if it can: over so many arrays, of which the first two are its own.
+pub fn pooled(step: &Step, dtype: Dtype, arrays: usize, pool: &Pool) -> Option<Code> {
+    let parameters: Vec<String> = (0..arrays)
+        .map(|k| format!("T* __restrict__ p{k}"))
+        .collect();
+    let mut code = direct::pooled(&gather(step)?, dtype, &group::pool(pool))?;
+    code.text = format!(
+        "({}) {{\nconst T* __restrict__ a0 = p0; const T* __restrict__ a1 = p1;\n{}",
+        parameters.join(", "),
+        code.text
+    );
+    Some(code)
+}
+
+/// Whether a step is a convolution that can.
+pub fn can_pool(step: &Step, dtype: Dtype) -> bool {
+    gather(step).is_some_and(|gather| direct::pooled(&gather, dtype, "").is_some())
+}
+
 /// What runs for a step.
 pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<Call> {
     let shape = |i: usize| step.args[i].shape.as_slice();
@@ -173,10 +220,10 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<
             let small = small::product(&product, dtype);
             vec![small.unwrap_or(Call::Product(product))]
         }
-        Op::ConvForward(c) => Gather::forward(c, shape(0), shape(1))
+        Op::ConvForward(c) => gather(step)
             .and_then(|gather| gathered(&gather))
             .unwrap_or_else(|| conv::forward(c, shape(0), shape(1))),
-        Op::ConvInput(c) => Gather::input(c, to, shape(1))
+        Op::ConvInput(c) => gather(step)
             .and_then(|gather| gathered(&gather))
             .unwrap_or_else(|| conv::input(c, to, shape(1))),
         Op::ConvWeight(c) => {
@@ -184,7 +231,7 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<
                 Dtype::F32 => tensor::weight(c, shape(0), to, precision),
                 Dtype::F64 => None,
             };
-            slim::weight(c, shape(0), to, dtype)
+            slim::weight(c, shape(0), to, dtype, false)
                 .or_else(tensor)
                 .unwrap_or_else(|| conv::weight(c, shape(0), to))
         }

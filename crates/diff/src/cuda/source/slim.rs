@@ -26,8 +26,15 @@ const SAMPLES: usize = 8;
 /// From so many channels and columns on tensor cores are better.
 const WIDE: usize = 12;
 
-/// The contraction, if it is of that kind; `w` is the shape of dw.
-pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec<Call>> {
+/// The contraction, if it is of that kind; `w` is the shape of dw. Where dy is the gradient of a max-pool of two by two, a
+/// quarter of its numbers and their places are read and `spread` in shared memory.
+pub fn weight(
+    conv: &Conv,
+    x: &[usize],
+    w: &[usize],
+    dtype: Dtype,
+    spread: bool,
+) -> Option<Vec<Call>> {
     let s = Sizes::new(conv, x, w);
     let window = conv.window;
     let ([kh, kw], [sh, sw], [dh, dw]) = (window.kernel, window.stride, window.dilation);
@@ -80,6 +87,21 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
     let each = s.o * s.c * s.taps;
     let numbers = conv.networks * each;
     let mut operands = operands(2);
+    let mut parameters = parameters(2);
+    let mut y_sample = s.o * s.oh * s.ow;
+    let mut copy_y = gradients.copy("gradient", "y0", "count", [block, s.o], "o0");
+    let mut places = String::new();
+    if spread {
+        operands.truncate(2);
+        operands.extend([Operand::Through(1, 1), Operand::Through(1, 0)]);
+        parameters += ", const T* __restrict__ a2";
+        y_sample /= 4;
+        copy_y = gradients.spread("gradient", ["y0", "p0"], "count", [block, s.o], "o0");
+        places = format!(
+            "const T* const p0 = a2 + (network * {} + first) * {y_sample};\n",
+            s.n
+        );
+    }
     let scratch = match parts {
         1 => 0,
         _ => {
@@ -112,6 +134,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
     let text = format!(
         "({parameters}) {{\n\
          struct __align__({align}) Four {{ T x[4]; }};\n\
+         struct __align__({half}) Two {{ T x[2]; }};\n\
          extern __shared__ __align__(32) unsigned char memory[];\n\
          T* const image = (T*)memory; T* const gradient = image + {images}; T* const sums = image;\n\
          const int part = blockIdx.x, o0 = min((int)blockIdx.y * {block}, {last});\n\
@@ -124,7 +147,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
          for (int chunk = part * {share}; chunk < min((part + 1) * {share}, {chunks}); ++chunk) {{\n\
          const int first = chunk * {together}, count = min({together}, {n} - first);\n\
          const T* const x0 = a0 + (long long)first * {x_sample}; const T* const y0 = a1 + (long long)first * {y_sample};\n\
-         {copy_x}{copy_y}\
+         {places}{copy_x}{copy_y}\
          __syncthreads();\n\
          if (role < {roles})\n\
          for (int column = slot; column < count * {ow}; column += {slots}) {{\n\
@@ -170,18 +193,16 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], dtype: Dtype) -> Option<Vec
          __syncthreads();\n\
          }}\n\
          }}",
-        parameters = parameters(2),
         align = 4 * number,
+        half = 2 * number,
         images = (together * image).next_multiple_of(4),
         x_numbers = s.n * s.c * s.h * s.w,
-        y_numbers = s.n * s.o * s.oh * s.ow,
+        y_numbers = s.n * y_sample,
         x_sample = s.c * s.h * s.w,
-        y_sample = s.o * s.oh * s.ow,
         pairs = s.c / both,
         planes = kw * (s.c / both),
         clear = images.clear("image", together * s.c),
         copy_x = images.copy("image", "x0", "count", [s.c, s.c], "0"),
-        copy_y = gradients.copy("gradient", "y0", "count", [block, s.o], "o0"),
         area = images.area(),
         n = s.n,
         c = s.c,

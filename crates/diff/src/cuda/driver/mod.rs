@@ -18,7 +18,6 @@ use cudarc::driver::{
     ValidAsZeroBits, result as calls, sys as driver,
 };
 use cudarc::nvrtc::{Ptx, sys as nvrtc};
-use rayon::prelude::*;
 
 use super::error::CudaError;
 use super::source::Product;
@@ -258,19 +257,38 @@ impl Gpu {
                 new.push(source);
             }
         }
-        let codes: Vec<_> = new
-            .par_iter()
-            .map(|source| self.target.code(&source.text))
-            .collect();
-        for (source, code) in new.into_iter().zip(codes) {
+        for (source, code) in new.iter().zip(self.codes(&new)) {
             let code = code.map_err(failed("compiling a kernel"))?;
             let kernel = self
                 .load(source, code)
                 .map_err(failed("loading a kernel"))?;
-            known.insert(source.clone(), kernel);
+            known.insert((*source).clone(), kernel);
         }
         let found = sources.iter().filter_map(|source| known.get(source));
         Ok(found.cloned().collect())
+    }
+
+    /// Machine code of each text, by threads of its own: one of rayon's that waits may take up another task, and that
+    /// one may want the lock under which this runs.
+    fn codes(&self, sources: &[&Source]) -> Vec<Result<Vec<u8>, String>> {
+        let next = Mutex::new(sources.iter().enumerate());
+        let work = || {
+            let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let taken = std::iter::from_fn(take);
+            let coded = taken.map(|(at, source)| (at, self.target.code(&source.text)));
+            coded.collect::<Vec<_>>()
+        };
+        let threads = rayon::current_num_threads().min(sources.len());
+        let mut codes: Vec<_> = std::thread::scope(|scope| {
+            let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let done = started.into_iter().map(|thread| match thread.join() {
+                Ok(codes) => codes,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            done.flatten().collect()
+        });
+        codes.sort_by_key(|(at, _)| *at);
+        codes.into_iter().map(|(_, code)| code).collect()
     }
 
     fn load(&self, source: &Source, code: Vec<u8>) -> Result<Kernel, String> {

@@ -2,7 +2,7 @@
 
 use polariscope_diff::{Id, Program, Trace, vjp, vmap};
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_network::{Lowered, Mode, Scalar, differences, lower};
+use polariscope_network::{Lowered, Mode, Scalar, differences, gradient_products, lower};
 use polariscope_train::Loss;
 
 use crate::Failure;
@@ -55,6 +55,10 @@ pub fn program(
             together(&d.trace, d.output, 1 + graph.params.len(), batch)
         }
         "forward" => Program::new(t, &[output]),
+        "products" => {
+            let (t, wanted) = gradient_products(&graph, 2 * batch, batch);
+            Program::new(&t, &wanted)
+        }
         "points" => {
             let one = t.constant_like(1.0, output);
             let gradient = vjp(t, &[(output, one)], &[lowered.x])[0];
@@ -68,9 +72,10 @@ pub fn program(
             Program::new(t, &gradients)
         }
         _ => {
-            return Err(
-                format!("{what}: neither forward, gradient, dipole, points nor train:N").into(),
-            );
+            return Err(format!(
+                "{what}: neither forward, gradient, products, dipole, points nor train:N"
+            )
+            .into());
         }
     })
 }

@@ -136,6 +136,11 @@ impl Program {
     pub fn new(t: &Trace, outputs: &[Id]) -> Self {
         Planner::new(t, outputs).plan(outputs)
     }
+
+    /// Numbers in its inputs and buffers.
+    pub fn numbers(&self) -> usize {
+        self.buffers.iter().chain(&self.leaves).sum()
+    }
 }
 
 struct Planner<'a> {

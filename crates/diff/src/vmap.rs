@@ -128,6 +128,7 @@ impl Maker {
                 self.beside(Op::Embed { axis, start }, args, &wide)
             }
             &Op::Concat { axis } => self.beside(Op::Concat { axis: axis + 1 }, args, &wide),
+            &Op::MatMul { ta: false, tb } if shape[0] == 1 => self.rows(tb, args, shape),
             // Matrices or samples one after the other, each on its own.
             Op::MatMul { .. }
             | Op::SumPool(_)
@@ -170,6 +171,17 @@ impl Maker {
     fn inside(&mut self, op: Op, args: &[Id], shape: &[usize]) -> Id {
         let args: Vec<Id> = args.iter().map(|&a| self.fold(a)).collect();
         let y = self.t.push(op, &args, &folded(self.count, shape));
+        self.t.reshape(y, &leading(self.count, shape))
+    }
+
+    /// A product of matrices: where the second one is the same for all, rows of the first ones are multiplied together.
+    fn rows(&mut self, tb: bool, args: &[Id], shape: &[usize]) -> Id {
+        let (Made::Many(a), Made::One(b)) = (self.made(args[0]), self.made(args[1])) else {
+            return self.inside(Op::MatMul { ta: false, tb }, args, shape);
+        };
+        let k = self.t.shape(a)[3];
+        let a = self.t.reshape(a, &[1, self.count * shape[1], k]);
+        let y = self.t.matmul(a, b, false, tb);
         self.t.reshape(y, &leading(self.count, shape))
     }
 

@@ -1,21 +1,19 @@
 //! A network to ask: outputs, gradients, tangents, products with Jacobians and Hessians.
 //!
 //! Outside training samples do not see each other, so a batch is cut into tasks of a fixed number
-//! of samples ([`crate::samples_a_task`]); each runs a plan of its own size.
+//! of samples ([`crate::samples_a_task`], on a GPU [`crate::samples_on_a_gpu`]); each runs a plan of its own size.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use polariscope_diff::{Device, Id, Loaded, Number, Program, Trace, jvp, vjp};
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
-use crate::cost::samples_a_task;
+use crate::cost::{samples_a_task, samples_on_a_gpu};
 use crate::lower::{Lowered, Mode, lower};
+use crate::products::gradient_products;
 use crate::{NetworkError, Weights};
-
-/// Samples that a GPU takes at a time: enough to fill it.
-const SAMPLES_ON_A_GPU: usize = 1024;
 
 /// The scalar of a sample that is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,10 +40,14 @@ pub(crate) enum Query {
     GaussNewton,
     /// Σ over samples of (Σ_k u_k ∇²f_k) v.
     Curvature,
+    /// Products of the gradients of the first rows with those of the others, or among them.
+    GradientProducts {
+        left: usize,
+    },
 }
 
 /// A plan and its idle sessions.
-struct Plan<T> {
+pub(crate) struct Plan<T> {
     program: Arc<Program>,
     device: Device,
     idle: Mutex<Vec<Loaded<T>>>,
@@ -53,27 +55,34 @@ struct Plan<T> {
 
 impl<T: Number> Plan<T> {
     /// Runs once in a session of the pool; `read` sees its outputs.
-    fn run<R>(
+    pub(crate) fn run<R>(
         &self,
         leaves: &[&[T]],
         read: impl FnOnce(&Loaded<T>) -> R,
     ) -> Result<R, NetworkError> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        let mut session = match idle {
+        let mut idle = self.idle();
+        let next = idle.pop();
+        // A GPU does one thing after the other, and a session holds some of its memory: there who comes second waits.
+        let waiting = match self.device {
+            Device::Cpu => {
+                drop(idle);
+                None
+            }
+            Device::Cuda(_) => Some(idle),
+        };
+        let mut session = match next {
             Some(session) => session,
             None => Loaded::new(self.program.clone(), self.device)?,
         };
         session.run(leaves)?;
         let result = read(&session);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(session);
+        let mut idle = waiting.unwrap_or_else(|| self.idle());
+        idle.push(session);
         Ok(result)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Loaded<T>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,6 +120,11 @@ impl<T: Number> Network<T> {
             device,
             plans: Mutex::default(),
         }
+    }
+
+    /// Where it runs.
+    pub fn device(&self) -> Device {
+        self.device
     }
 
     /// The architecture.
@@ -243,11 +257,14 @@ impl<T: Number> Network<T> {
         x.par_chunks(self.graph.input().len()).map(row).collect()
     }
 
-    /// Samples a task.
-    fn task(&self) -> usize {
+    /// Samples a task, for a query and batch that so many samples need.
+    pub(crate) fn together(&self, plan: impl Fn(usize) -> (Query, usize)) -> usize {
         match self.device {
             Device::Cpu => samples_a_task(&self.graph),
-            Device::Cuda(_) => SAMPLES_ON_A_GPU,
+            Device::Cuda(_) => samples_on_a_gpu(|samples| {
+                let (query, batch) = plan(samples);
+                self.plan(query, batch).program.numbers() * size_of::<T>()
+            }),
         }
     }
 
@@ -259,7 +276,7 @@ impl<T: Number> Network<T> {
         }
     }
 
-    fn check_cotangent(&self, samples: usize, u: &[T]) -> Result<(), NetworkError> {
+    pub(crate) fn check_cotangent(&self, samples: usize, u: &[T]) -> Result<(), NetworkError> {
         let outputs = self.graph.output().len();
         if u.len() == samples * outputs {
             return Ok(());
@@ -272,7 +289,7 @@ impl<T: Number> Network<T> {
     }
 
     /// Number of samples in x.
-    fn samples(&self, x: &[T]) -> Result<usize, NetworkError> {
+    pub(crate) fn samples(&self, x: &[T]) -> Result<usize, NetworkError> {
         let sample = self.graph.input().len();
         if x.is_empty() || !x.len().is_multiple_of(sample) {
             return Err(NetworkError::Input {
@@ -283,7 +300,7 @@ impl<T: Number> Network<T> {
         Ok(x.len() / sample)
     }
 
-    fn check(&self, weights: &Weights<T>) -> Result<(), NetworkError> {
+    pub(crate) fn check(&self, weights: &Weights<T>) -> Result<(), NetworkError> {
         let fits = weights.values.len() == self.graph.params.len()
             && weights
                 .values
@@ -295,7 +312,7 @@ impl<T: Number> Network<T> {
         })
     }
 
-    fn plan(&self, query: Query, batch: usize) -> Arc<Plan<T>> {
+    pub(crate) fn plan(&self, query: Query, batch: usize) -> Arc<Plan<T>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let program = Arc::new(compile(&self.graph, query, batch));
@@ -309,7 +326,7 @@ impl<T: Number> Network<T> {
     }
 
     /// Leaves of a plan: x, weights, then what the query adds.
-    fn leaves<'a>(
+    pub(crate) fn leaves<'a>(
         &self,
         weights: &'a Weights<T>,
         v: Option<&'a Weights<T>>,
@@ -347,7 +364,7 @@ impl<T: Number> Network<T> {
             Query::InputGradient(_) | Query::InputGradientTangent(_) | Query::InputVjp => sample,
             _ => outputs,
         };
-        let task = self.task();
+        let task = self.together(|samples| (query, samples));
         let mut result = vec![T::ZERO; n * row];
         let parts = result
             .par_chunks_mut(task * row)
@@ -377,27 +394,38 @@ impl<T: Number> Network<T> {
         v.map_or(Ok(()), |v| self.check(v))?;
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
         self.check_cotangent(n, u)?;
-        // At most 8 parts are alive together: each is as large as the weights.
-        let task = self.task().max(n.div_ceil(8));
-        let parts = x
-            .par_chunks(task * sample)
-            .zip(u.par_chunks(task * outputs))
-            .map(|(x, u)| {
-                let leaves = self.leaves(weights, v, x, Some(u));
-                let count = self.graph.trainable().count();
-                self.plan(query, x.len() / sample).run(&leaves, |session| {
-                    let values = (0..count).map(|i| session.output(i).to_vec());
-                    values.collect::<Vec<_>>()
-                })
+        let task = self.together(|samples| (query, samples));
+        let part = |(x, u): (&[T], &[T])| {
+            let leaves = self.leaves(weights, v, x, Some(u));
+            let count = self.graph.trainable().count();
+            self.plan(query, x.len() / sample).run(&leaves, |session| {
+                let values = (0..count).map(|i| session.output(i).to_vec());
+                values.collect::<Vec<_>>()
             })
-            .collect::<Result<Vec<_>, _>>()?;
+        };
         let mut total = Weights::zeros(&self.graph);
-        for part in parts {
+        let mut add = |part: Vec<Vec<T>>| {
             for (i, values) in self.graph.trainable().zip(part) {
                 total.values[i]
                     .iter_mut()
                     .zip(values)
                     .for_each(|(t, v)| *t += v);
+            }
+        };
+        match self.device {
+            Device::Cpu => {
+                // At most 8 parts are alive together: each is as large as the weights.
+                let task = task.max(n.div_ceil(8));
+                let parts = x
+                    .par_chunks(task * sample)
+                    .zip(u.par_chunks(task * outputs))
+                    .map(part)
+                    .collect::<Result<Vec<_>, _>>()?;
+                parts.into_iter().for_each(add);
+            }
+            Device::Cuda(_) => {
+                let mut parts = x.chunks(task * sample).zip(u.chunks(task * outputs));
+                parts.try_for_each(|chunk| part(chunk).map(&mut add))?;
             }
         }
         Ok(total)
@@ -469,6 +497,8 @@ pub(crate) fn expressions(graph: &Graph, query: Query, batch: usize) -> (Trace, 
             let gradients = vjp(&mut t, &[(output, u)], &trainable);
             jvp(&mut t, &gradients, &v)
         }
+        // These lower single samples.
+        Query::GradientProducts { left } => return gradient_products(graph, batch, left),
     };
     (t, wanted)
 }

@@ -6,7 +6,7 @@
 
 use polariscope_diff::Number;
 use polariscope_graph::{Graph, Role, ZooOptions, parse_file};
-use polariscope_network::{Network, NetworkError, Scalar, Weights, samples_a_task};
+use polariscope_network::{Network, NetworkError, Rows, Scalar, Weights, samples_a_task};
 
 const CONV: &str = r#"
 input = [2, 6, 5]
@@ -414,6 +414,8 @@ fn networks_without_parameters_answer() {
     let nothing = [0.0; 6];
     assert_eq!(n.parameter_jvp(w, w, x).unwrap(), nothing);
     assert_eq!(n.ntk_product(w, x, &case.u).unwrap(), nothing);
+    let rows = Rows { x, u: &case.u };
+    assert_eq!(n.gradient_products(w, rows, None).unwrap(), [0.0; 4]);
     assert!(
         n.curvature_product(w, w, x, &case.u)
             .unwrap()
@@ -528,6 +530,55 @@ fn input_products_are_sums_of_gradients() {
     }
 }
 
+/// Products of gradients are those of the rows of J, over several blocks, among one list and between two.
+#[test]
+fn products_of_gradients() {
+    for (text, samples) in [(CONV, 4), (RESIDUAL, 4), (ATTENTION, 4), (TASKS, 19)] {
+        let Case {
+            network, w, x, u, ..
+        } = &Case::<f64>::new(text, samples);
+        let (sample, outputs) = (x.len() / samples, u.len() / samples);
+        let pairs = x.chunks(sample).zip(u.chunks(outputs));
+        let gradients: Vec<Vec<f64>> = pairs
+            .map(|(x, u)| trainable(network.graph(), &network.parameter_vjp(w, x, u).unwrap()))
+            .collect();
+        let (first, others) = x.split_at(3 * sample);
+        let (first_u, others_u) = u.split_at(3 * outputs);
+        let left = Rows {
+            x: first,
+            u: first_u,
+        };
+        let right = Rows {
+            x: others,
+            u: others_u,
+        };
+        for (what, (left, of_left), (right, of_right)) in [
+            (
+                "among",
+                (Rows { x, u }, &gradients[..]),
+                (None, &gradients[..]),
+            ),
+            (
+                "between",
+                (left, &gradients[..3]),
+                (Some(right), &gradients[3..]),
+            ),
+            (
+                "back",
+                (right, &gradients[3..]),
+                (Some(left), &gradients[..3]),
+            ),
+        ] {
+            let found = network.gradient_products(w, left, right).unwrap();
+            let want: Vec<f64> = of_left
+                .iter()
+                .flat_map(|a| of_right.iter().map(|b| dot(a, b)))
+                .collect();
+            close(what, &found, &want, ROUNDING);
+        }
+    }
+}
+
 /// An image of one row is padded above and below like any other.
 #[test]
 fn images_of_one_row_are_padded() {
@@ -570,9 +621,10 @@ fn what_does_not_fit_is_an_error() {
             ("wvxu", n.gauss_newton_product(w, v, x, u).err()),
             ("wvxu", n.curvature_product(w, v, x, u).err()),
             ("wxs", n.sample_gradients(w, x, s).err()),
+            ("wxu", n.gradient_products(w, Rows { x, u }, None).err()),
         ]
     };
-    let check = |answers: [(&str, Option<NetworkError>); 10], key: char, right: &str| {
+    let check = |answers: [(&str, Option<NetworkError>); 11], key: char, right: &str| {
         for (i, (takes, error)) in answers.into_iter().enumerate() {
             match error {
                 Some(error) => {

@@ -87,8 +87,7 @@ impl<T: Number> Resident<T> {
     ) -> Result<Self, NetworkError> {
         let one = Program::new(trace, &[output]);
         let operations: f64 = one.steps.iter().map(|step| step.cost().operations).sum();
-        let numbers: usize = one.buffers.iter().chain(&one.leaves).sum();
-        let fit = (MEMORY / size_of::<T>() / numbers.max(1)).max(1);
+        let fit = (MEMORY / size_of::<T>() / one.numbers().max(1)).max(1);
         let together = ((BUSY / operations) as usize).clamp(1, TOGETHER.min(fit));
         let program = match together {
             1 => one.clone(),

@@ -173,9 +173,8 @@ impl<'a, T: Number> Fleet<'a, T> {
         let program = Program::new(&e.trace, &e.outputs);
         let kept = 1 + config.optimiser.moments();
         let weights: usize = graph.params.iter().map(|p| kept * p.len()).sum();
-        let numbers: usize = program.buffers.iter().chain(&program.leaves).sum();
         // Evaluation, scratch and the recording take some more.
-        let one = (numbers + weights) * size_of::<T>() * 3 / 2;
+        let one = (program.numbers() + weights) * size_of::<T>() * 3 / 2;
         Ok((gpu.free()? / one.max(1)).max(1))
     }
 

@@ -107,7 +107,7 @@ pub struct Step {
 }
 
 impl Step {
-    fn run(&mut self) {
+    fn run(&mut self) -> Result<(), Failure> {
         self.t += 1;
         let batch = Batch {
             x: &self.x,
@@ -116,12 +116,13 @@ impl Step {
             seed: 0,
             step: self.t,
         };
-        self.gradient.run(&self.weights, batch);
+        self.gradient.run(&self.weights, batch)?;
         for (i, weights) in self.weights.values.iter_mut().enumerate() {
             let gradient = (self.gradient.gradient(i), 1.0);
             self.optimiser
                 .update((self.t, self.rate), &mut self.moments, i, weights, gradient);
         }
+        Ok(())
     }
 }
 
@@ -232,7 +233,7 @@ impl Task {
                 network.input_gradient(weights, x, Scalar::Logit(0))?;
             }
             Task::Sample(sample) => sample.sampler.advance(&mut sample.state)?,
-            Task::Step(step) => step.run(),
+            Task::Step(step) => step.run()?,
             Task::Init {
                 graph,
                 weights,
@@ -256,7 +257,7 @@ impl Task {
             Task::Sample(sample) => sample.check()?,
             Task::Step(step) => {
                 step.weights = step.initial.clone();
-                (0..3).for_each(|_| step.run());
+                (0..3).try_for_each(|_| step.run())?;
                 step.weights.values.concat()
             }
             Task::Init { weights, .. } => weights.values.concat(),

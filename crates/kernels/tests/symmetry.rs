@@ -1,6 +1,7 @@
 //! Symmetries. Catches groups that are not groups, a geodesic that leaves the group or misses its end, wrong deductions,
 //! and twins that drift apart in training; all exact, nothing sampled.
 
+use polariscope_diff::Device;
 use polariscope_graph::{
     Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, HasBias, NodeId, Padding,
     Parametrisation, Shape, ZooOptions, zoo, zoo_list,
@@ -204,6 +205,7 @@ fn twins(graph: &Graph, group: Group, optimiser: Optimiser) -> (f64, f64, f64) {
             x,
             labels: &labels,
             config: &config,
+            device: Device::Cpu,
         };
         train(graph, weights, run).unwrap()
     };

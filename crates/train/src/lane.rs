@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use polariscope_diff::{Number, Program, Session};
+use polariscope_diff::cuda::CudaError;
+use polariscope_diff::{Loaded, Number, Program};
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 
@@ -27,7 +28,7 @@ pub(crate) struct Chunk {
 pub(crate) struct Lane<T> {
     pub chunks: Vec<Chunk>,
     /// One for each plan that the chunks use.
-    pub sessions: Vec<Option<Session<T>>>,
+    pub sessions: Vec<Option<Loaded<T>>>,
     pub masks: Vec<Vec<T>>,
     pub loss: f64,
     pub f: Vec<T>,
@@ -48,11 +49,11 @@ pub(crate) struct Shared<'a, T> {
 
 impl<T: Number> Lane<T> {
     /// Evaluates every chunk.
-    pub fn run(&mut self, shared: &Shared<T>) {
+    pub fn run(&mut self, shared: &Shared<T>) -> Result<(), CudaError> {
         self.loss = 0.0;
         self.f.clear();
         for c in 0..self.chunks.len() {
-            self.run_chunk(c, shared);
+            self.run_chunk(c, shared)?;
             let plan = self.chunks[c].plan;
             let Some(session) = &self.sessions[plan] else {
                 continue;
@@ -70,9 +71,10 @@ impl<T: Number> Lane<T> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn run_chunk(&mut self, c: usize, shared: &Shared<T>) {
+    fn run_chunk(&mut self, c: usize, shared: &Shared<T>) -> Result<(), CudaError> {
         let Chunk {
             plan,
             first,
@@ -102,8 +104,9 @@ impl<T: Number> Lane<T> {
         if shared.origin == Origin::Initial {
             leaves.push(&batch.origin[rows(shared.outputs)]);
         }
-        if let Some(session) = &mut self.sessions[plan] {
-            session.run(&leaves);
+        match &mut self.sessions[plan] {
+            Some(session) => session.run(&leaves),
+            None => Ok(()),
         }
     }
 

@@ -81,7 +81,7 @@ impl<'a, T: Number> Local<'a, T> {
             step,
         };
         let plan = usize::from(size < self.batch);
-        self.plans[plan].run(&self.state.weights, batch);
+        self.plans[plan].run(&self.state.weights, batch)?;
         let gradient = &self.plans[plan];
         let loss = gradient.loss();
         let total = self.config.total_steps(n);

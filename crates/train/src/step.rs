@@ -3,13 +3,14 @@
 //! Without batch-norm samples do not see each other: a batch is cut into chunks of a fixed number of samples
 //! (by [`samples_a_task`]), and these go to at most eight lanes that run in parallel, each with one workspace.
 //! A lane adds the gradients of its chunks in their order, then the lanes' are added in theirs: shapes decide,
-//! not threads. With batch-norm, or when the batch is little work, there is one chunk.
+//! not threads. With batch-norm, or when the batch is little work, there is one chunk. A GPU has one lane, whose chunks
+//! are as large as [`samples_on_a_gpu`] lets them be.
 
 use std::sync::Arc;
 
-use polariscope_diff::{Number, Program, Session};
+use polariscope_diff::{Device, Loaded, Number, Program};
 use polariscope_graph::{Graph, Node, Op, Role};
-use polariscope_network::{Weights, multiplications, samples_a_task};
+use polariscope_network::{Weights, multiplications, samples_a_task, samples_on_a_gpu};
 use rayon::prelude::*;
 
 use crate::expressions::{Expressions, Running, mask_name};
@@ -54,8 +55,18 @@ pub struct BatchGradient<T> {
 }
 
 impl<T: Number> BatchGradient<T> {
-    /// Plans the gradient of `objective` for batches of `batch` samples.
+    /// Plans the gradient of `objective` for batches of `batch` samples, on the processor.
     pub fn new(graph: &Graph, objective: Objective, batch: usize) -> Result<Self, TrainError> {
+        Self::on(Device::Cpu, graph, objective, batch)
+    }
+
+    /// On any device.
+    pub fn on(
+        device: Device,
+        graph: &Graph,
+        objective: Objective,
+        batch: usize,
+    ) -> Result<Self, TrainError> {
         if batch == 0 {
             return Err(TrainError::Empty { part: "training" });
         }
@@ -70,18 +81,40 @@ impl<T: Number> BatchGradient<T> {
             running: Vec::new(),
             mask_names: Vec::new(),
         };
-        let size = chunk_size(graph, batch);
+        let size = match device {
+            Device::Cpu => chunk_size(graph, batch),
+            Device::Cuda(_) => gradient.chunk_on_a_gpu(graph, batch)?,
+        };
         // All chunks but the last have one size: at most two plans.
         gradient.compile(graph, size, batch)?;
         if !batch.is_multiple_of(size) {
             gradient.compile(graph, batch % size, batch)?;
         }
-        gradient.lay_out(graph, size, batch);
+        gradient.lay_out(device, graph, size, batch)?;
         Ok(gradient)
     }
 
+    /// Samples a chunk on a GPU.
+    fn chunk_on_a_gpu(&self, graph: &Graph, batch: usize) -> Result<usize, TrainError> {
+        if has_batch_norm(graph) {
+            return Ok(batch);
+        }
+        let plan = |samples| {
+            let e = Expressions::new(graph, self.objective, samples, batch)?;
+            Ok::<_, TrainError>(Program::new(&e.trace, &e.outputs).numbers() * size_of::<T>())
+        };
+        let bytes = [plan(1)?, plan(2)?];
+        Ok(samples_on_a_gpu(|samples| bytes[samples - 1]).min(batch))
+    }
+
     /// Deals the chunks out to lanes, neighbours together.
-    fn lay_out(&mut self, graph: &Graph, size: usize, batch: usize) {
+    fn lay_out(
+        &mut self,
+        device: Device,
+        graph: &Graph,
+        size: usize,
+        batch: usize,
+    ) -> Result<(), TrainError> {
         let trainable = graph.params.iter().filter(|p| p.role == Role::Trainable);
         let zeros = || trainable.clone().map(|p| vec![T::ZERO; p.len()]).collect();
         let chunk = |first: usize| Chunk {
@@ -90,16 +123,21 @@ impl<T: Number> BatchGradient<T> {
             samples: size.min(batch - first),
         };
         let starts: Vec<usize> = (0..batch).step_by(size).collect();
-        let lanes = starts.len().min(LANES);
+        let lanes = match device {
+            Device::Cpu => starts.len().min(LANES),
+            Device::Cuda(_) => 1,
+        };
         for lane in 0..lanes {
             let range = lane * starts.len() / lanes..(lane + 1) * starts.len() / lanes;
             let chunks: Vec<Chunk> = starts[range].iter().map(|&first| chunk(first)).collect();
             let session = |(i, plan): (usize, &Compiled)| {
                 let used = chunks.iter().any(|c| c.plan == i);
-                used.then(|| Session::new(plan.program.clone()))
+                used.then(|| Loaded::new(plan.program.clone(), device))
+                    .transpose()
             };
+            let sessions = self.plans.iter().enumerate().map(session);
             self.lanes.push(Lane {
-                sessions: self.plans.iter().enumerate().map(session).collect(),
+                sessions: sessions.collect::<Result<_, _>>()?,
                 masks: vec![Vec::new(); self.mask_names.len()],
                 loss: 0.0,
                 f: Vec::new(),
@@ -114,6 +152,7 @@ impl<T: Number> BatchGradient<T> {
         if lanes > 1 {
             self.sum = zeros();
         }
+        Ok(())
     }
 
     /// Adds the plan of a chunk of `samples` out of `batch`.
@@ -131,11 +170,11 @@ impl<T: Number> BatchGradient<T> {
         !self.mask_names.is_empty()
     }
 
-    /// Evaluates loss, outputs, gradient and batch statistics.
+    /// Evaluates loss, outputs, gradient and batch statistics; on the processor nothing can fail.
     ///
     /// # Panics
     /// If weights or batch are not of the sizes planned for.
-    pub fn run(&mut self, weights: &Weights<T>, batch: Batch<T>) {
+    pub fn run(&mut self, weights: &Weights<T>, batch: Batch<T>) -> Result<(), TrainError> {
         let shared = Shared {
             plans: &self.plans,
             mask_names: &self.mask_names,
@@ -146,12 +185,15 @@ impl<T: Number> BatchGradient<T> {
             batch,
         };
         match self.lanes.as_mut_slice() {
-            [lane] => lane.run(&shared),
+            [lane] => lane.run(&shared)?,
             lanes => {
-                lanes.par_iter_mut().for_each(|lane| lane.run(&shared));
+                lanes
+                    .par_iter_mut()
+                    .try_for_each(|lane| lane.run(&shared))?;
                 self.add();
             }
         }
+        Ok(())
     }
 
     /// The gradients of the lanes, added in their order.

@@ -5,10 +5,11 @@
 
 use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
+use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_train::{
-    BatchSize, Config, Labels, Length, Loss, Optimiser, Quiet, Samples, Schedule, State,
-    TrainError, Trainer, ensemble,
+    BatchSize, Config, Control, Flow, FlowConfig, FlowState, Labels, Length, Loss, Optimiser,
+    Origin, Quiet, Samples, Schedule, State, StopReason, TrainError, Trainer, ensemble,
 };
 
 const GPU: Place = Place {
@@ -226,4 +227,58 @@ fn resumed() {
     trainer.run(&mut Quiet).unwrap();
     assert_eq!(trainer.state().weights, whole.weights);
     assert_eq!(trainer.state().moments, whole.moments);
+}
+
+fn flow(problem: &Problem, config: &FlowConfig, device: Device) -> FlowState<f64> {
+    let weights = Weights::draw(&problem.graph, 3, 0);
+    let (train, test) = (problem.samples(), Some(problem.samples()));
+    let mut flow = Flow::new(device, &problem.graph, config, train, test, weights).unwrap();
+    let end = flow.run(|_| Control::Continue).unwrap();
+    assert_eq!(end, StopReason::Steps);
+    flow.into_state()
+}
+
+/// Gradient flow accepts the same steps: convolutions in one chunk, outputs measured from the start over several chunks
+/// of samples, batch statistics.
+#[test]
+#[ignore = "needs a GPU"]
+fn gradient_flow() {
+    let norm = "input = [2, 6, 6]\nlayers = [{ op = \"conv\", channels = 5, kernel = 3 }, { op = \"batch-norm\" }, \
+                { op = \"tanh\" }, { op = \"flatten\" }, { op = \"dense\", features = 3 }]";
+    let smooth = |name: &str, input: &str| {
+        let options = ZooOptions {
+            input: Some(input.parse().unwrap()),
+            activation: Some("softplus:5".parse().unwrap()),
+            ..ZooOptions::default()
+        };
+        zoo(name, &options).unwrap()
+    };
+    let norm = parse_file(norm, "net.toml", &ZooOptions::default()).unwrap();
+    for (graph, samples, origin, steps) in [
+        (smooth("lenet", "1x32x32"), 24, Origin::Zero, 20),
+        (smooth("mlp-2x32", "1x6x6"), 1500, Origin::Initial, 60),
+        (norm, 20, Origin::Zero, 40),
+    ] {
+        let problem = Problem::new(graph, samples);
+        let config = FlowConfig {
+            origin,
+            max_steps: steps,
+            ..FlowConfig::default()
+        };
+        let [cpu, gpu] = [Device::Cpu, GPU.device].map(|device| flow(&problem, &config, device));
+        assert_eq!((gpu.accepted, gpu.rejected), (cpu.accepted, cpu.rejected));
+        assert_eq!((gpu.time, gpu.dt), (cpu.time, cpu.dt));
+        let start = Weights::<f64>::draw(&problem.graph, 3, 0);
+        assert!(error(&start.values, &cpu.weights.values) > 1e-6);
+        let found = error(&gpu.weights.values, &cpu.weights.values);
+        assert!(
+            found <= 1e-9,
+            "{}: weights differ by {found:e}",
+            problem.graph.name
+        );
+        for (a, b) in gpu.history.iter().zip(&cpu.history) {
+            let (a, b) = (a.test_loss.unwrap(), b.test_loss.unwrap());
+            assert!((a - b).abs() <= 1e-9 * b.abs());
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Gradient flow against the closed form of linear models.
 
+use polariscope_diff::Device;
 use polariscope_graph::{Graph, ZooOptions, parse_file};
 use polariscope_network::Weights;
 use polariscope_train::{
@@ -59,7 +60,7 @@ fn config(time: f64) -> FlowConfig {
 /// Largest error of f at time t, and the number of steps.
 fn error(config: &FlowConfig) -> (f64, u64) {
     let (graph, weights) = linear();
-    let mut flow = Flow::new(&graph, config, samples(), None, weights).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, config, samples(), None, weights).unwrap();
     let start = [0, 1].map(|i| flow.outputs()[i] - f64::from(Y[i]));
     assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Time);
     let time = config.max_time;
@@ -96,7 +97,15 @@ fn lazy_time_does_not_depend_on_alpha() {
             origin: Origin::Initial,
             ..config(0.5)
         };
-        let mut flow = Flow::new(&graph, &config, samples(), None, weights.clone()).unwrap();
+        let mut flow = Flow::new(
+            Device::Cpu,
+            &graph,
+            &config,
+            samples(),
+            None,
+            weights.clone(),
+        )
+        .unwrap();
         let start = flow.outputs().to_vec();
         flow.run(|_| Control::Continue).unwrap();
         for i in 0..2 {
@@ -119,7 +128,7 @@ fn stops_at_the_margin_or_at_rest() {
     };
     // The default: soft hinge until every y F is above 1.
     let soft = FlowConfig::default();
-    let mut flow = Flow::new(&graph, &soft, classes, None, weights.clone()).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, &soft, classes, None, weights.clone()).unwrap();
     assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Margin);
     assert!(flow.outputs()[0] > 1.0 && flow.outputs()[1] < -1.0);
     assert_eq!(
@@ -136,7 +145,7 @@ fn stops_at_the_margin_or_at_rest() {
         margin: f64::INFINITY,
         ..FlowConfig::default()
     };
-    let mut flow = Flow::new(&graph, &rest, classes, None, weights.clone()).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, &rest, classes, None, weights.clone()).unwrap();
     assert_eq!(
         flow.run(|_| Control::Continue).unwrap(),
         StopReason::Stationary
@@ -147,10 +156,10 @@ fn stops_at_the_margin_or_at_rest() {
         max_steps: 3,
         ..soft
     };
-    let mut flow = Flow::new(&graph, &budget, classes, None, weights).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, &budget, classes, None, weights).unwrap();
     assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Steps);
     let (_, weights) = linear();
-    let mut flow = Flow::new(&graph, &budget, classes, None, weights).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, &budget, classes, None, weights).unwrap();
     assert_eq!(flow.run(|_| Control::Stop).unwrap(), StopReason::Observer);
 }
 
@@ -162,9 +171,17 @@ fn resumes_bit_for_bit() {
         origin: Origin::Initial,
         ..config(0.3)
     };
-    let mut whole = Flow::new(&graph, &config, samples(), None, weights.clone()).unwrap();
+    let mut whole = Flow::new(
+        Device::Cpu,
+        &graph,
+        &config,
+        samples(),
+        None,
+        weights.clone(),
+    )
+    .unwrap();
     whole.run(|_| Control::Continue).unwrap();
-    let mut first = Flow::new(&graph, &config, samples(), None, weights).unwrap();
+    let mut first = Flow::new(Device::Cpu, &graph, &config, samples(), None, weights).unwrap();
     first
         .run(|flow| {
             if flow.state().accepted == 4 {
@@ -176,7 +193,7 @@ fn resumes_bit_for_bit() {
         .unwrap();
     let bytes = first.into_state().to_bytes();
     let state = FlowState::<f64>::from_bytes(&bytes).unwrap();
-    let mut second = Flow::resume(&graph, &config, samples(), None, state).unwrap();
+    let mut second = Flow::resume(Device::Cpu, &graph, &config, samples(), None, state).unwrap();
     second.run(|_| Control::Continue).unwrap();
     assert_eq!(
         second.into_state().to_bytes(),
@@ -201,7 +218,15 @@ fn history_holds_both_sets() {
         row_every: 3,
         ..FlowConfig::default()
     };
-    let mut flow = Flow::new(&graph, &config, classes, Some(classes), weights).unwrap();
+    let mut flow = Flow::new(
+        Device::Cpu,
+        &graph,
+        &config,
+        classes,
+        Some(classes),
+        weights,
+    )
+    .unwrap();
     assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Margin);
     let state = flow.state();
     let (first, last) = (state.history[0], state.history[state.history.len() - 1]);
@@ -245,7 +270,7 @@ fn a_jump_of_the_gradient_stalls() {
             values: vec![vec![1.0_f64], vec![-0.5]],
         };
         let config = config(3.0);
-        let mut flow = Flow::new(&graph, &config, train, None, weights).unwrap();
+        let mut flow = Flow::new(Device::Cpu, &graph, &config, train, None, weights).unwrap();
         let end = flow.run(|_| Control::Continue);
         let weights = &flow.state().weights.values;
         (end, flow.state().accepted, weights[0][0] + weights[1][0])
@@ -267,6 +292,7 @@ fn refuses_chance_and_nonsense() {
     let graph = parse_file(text, "test.toml", &ZooOptions::default()).unwrap();
     let config = FlowConfig::default();
     let flow = Flow::<f64>::new(
+        Device::Cpu,
         &graph,
         &config,
         samples(),
@@ -280,13 +306,20 @@ fn refuses_chance_and_nonsense() {
         origin: Origin::Initial,
         ..FlowConfig::default()
     };
-    let flow = Flow::<f64>::new(&norm, &lazy, samples(), None, Weights::draw(&norm, 0, 0));
+    let flow = Flow::<f64>::new(
+        Device::Cpu,
+        &norm,
+        &lazy,
+        samples(),
+        None,
+        Weights::draw(&norm, 0, 0),
+    );
     assert!(matches!(flow.err(), Some(TrainError::Unfit { .. })));
     let (graph, _) = linear();
     let huge = Weights {
         values: vec![vec![f64::MAX, f64::MAX]],
     };
-    let flow = Flow::new(&graph, &config, samples(), None, huge);
+    let flow = Flow::new(Device::Cpu, &graph, &config, samples(), None, huge);
     assert!(matches!(flow.err(), Some(TrainError::Unfit { .. })));
     assert!(
         FlowConfig {
@@ -316,7 +349,7 @@ fn running_statistics_follow_accepted_steps() {
         ..config(100.0)
     };
     let weights = Weights::<f64>::draw(&graph, 0, 0);
-    let mut flow = Flow::new(&graph, &config, samples(), None, weights).unwrap();
+    let mut flow = Flow::new(Device::Cpu, &graph, &config, samples(), None, weights).unwrap();
     assert_eq!(flow.run(|_| Control::Continue).unwrap(), StopReason::Steps);
     assert!(flow.state().rejected > 0, "a first step of 1 is too long");
     let at = graph

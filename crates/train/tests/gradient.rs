@@ -39,7 +39,7 @@ fn chunks_add_up() {
     for n in [37, 600] {
         let (x, y) = (normals("x", n * 1024), normals("y", n * 3));
         let mut whole = BatchGradient::new(&graph, Loss::Mse.into(), n).unwrap();
-        whole.run(&weights, batch(&x, &y));
+        whole.run(&weights, batch(&x, &y)).unwrap();
         assert!(
             whole.outputs().count() > 1,
             "the batch is one chunk: the test shows nothing"
@@ -48,7 +48,7 @@ fn chunks_add_up() {
         let mut sum: Vec<Vec<f64>> = weights.values.iter().map(|v| vec![0.0; v.len()]).collect();
         let (mut loss, mut outputs) = (0.0, Vec::new());
         for (x, y) in x.chunks(1024).zip(y.chunks(3)) {
-            one.run(&weights, batch(x, y));
+            one.run(&weights, batch(x, y)).unwrap();
             loss += one.loss() / n as f64;
             outputs.extend(one.outputs().flatten().copied());
             for (i, sum) in sum.iter_mut().enumerate() {
@@ -83,13 +83,15 @@ fn dropout_keeps_the_mean() {
     let mut gradient = BatchGradient::new(&graph, Loss::Mse.into(), n).unwrap();
     assert!(gradient.is_random());
     let mut run = |step| {
-        gradient.run(
-            &weights,
-            Batch {
-                step,
-                ..batch(&x, &y)
-            },
-        );
+        gradient
+            .run(
+                &weights,
+                Batch {
+                    step,
+                    ..batch(&x, &y)
+                },
+            )
+            .unwrap();
         gradient.outputs().flatten().copied().collect::<Vec<f64>>()
     };
     let (f, again, other) = (run(7), run(7), run(8));
@@ -123,13 +125,15 @@ fn alpha_model_by_hand() {
     };
     let mut gradient = BatchGradient::<f64>::new(&graph, objective, 1).unwrap();
     // f = 6, f₀ = 5, F = 4, y = 1: L = ½·9/16, dL/dw = (F − y) x/α.
-    gradient.run(
-        &weights,
-        Batch {
-            origin: &[5.0],
-            ..batch(&[2.0], &[1.0])
-        },
-    );
+    gradient
+        .run(
+            &weights,
+            Batch {
+                origin: &[5.0],
+                ..batch(&[2.0], &[1.0])
+            },
+        )
+        .unwrap();
     assert_eq!(gradient.loss(), 0.5 * 9.0 / 16.0);
     assert_eq!(gradient.gradient(0), [3.0 * 2.0 / 4.0]);
 }

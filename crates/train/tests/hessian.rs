@@ -63,16 +63,18 @@ fn products_equal_differences_of_the_gradient() {
             {
                 *w += h * v;
             }
-            gradient.run(
-                &moved,
-                Batch {
-                    x: &x,
-                    y: &y,
-                    origin: &[],
-                    seed: 0,
-                    step: 0,
-                },
-            );
+            gradient
+                .run(
+                    &moved,
+                    Batch {
+                        x: &x,
+                        y: &y,
+                        origin: &[],
+                        seed: 0,
+                        step: 0,
+                    },
+                )
+                .unwrap();
             let slices = (0..u.values.len()).map(|i| gradient.gradient(i));
             slices
                 .zip(&u.values)

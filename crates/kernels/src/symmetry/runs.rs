@@ -1,5 +1,6 @@
 //! Whole training runs in f64, from given weights: what the matched weights are tested with.
 
+use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
@@ -16,6 +17,8 @@ pub struct Run<'a> {
     pub labels: &'a [u32],
     /// Loss, optimiser, rate, batches and length.
     pub config: &'a Config,
+    /// Where gradients are computed; updates are made on the processor.
+    pub device: Device,
 }
 
 /// Trains and returns the weights at the end.
@@ -41,7 +44,7 @@ pub fn train(
         .into());
     }
     let batch = config.batch_size.on(n);
-    let mut whole = BatchGradient::<f64>::new(graph, config.loss.into(), batch)?;
+    let mut whole = BatchGradient::<f64>::on(run.device, graph, config.loss.into(), batch)?;
     let trainable: Vec<usize> = graph.trainable().collect();
     let mut moments = Moments::new(graph, config.optimiser);
     let total = config.total_steps(n);
@@ -68,7 +71,7 @@ pub fn train(
             seed: config.batch_seed,
             step,
         };
-        whole.run(&weights, seen);
+        whole.run(&weights, seen)?;
         let rate = config.rate(step, total);
         for (i, &tensor) in trainable.iter().enumerate() {
             let values = &mut weights.values[tensor];

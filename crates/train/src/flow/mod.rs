@@ -16,7 +16,7 @@ mod config;
 mod history;
 mod state;
 
-use polariscope_diff::{Dtype, Number};
+use polariscope_diff::{Device, Dtype, Number};
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,7 @@ struct Point<T> {
 impl<'a, T: Number> Flow<'a, T> {
     /// Starts from `weights`.
     pub fn new(
+        device: Device,
         graph: &Graph,
         config: &'a FlowConfig,
         train: Samples<'a>,
@@ -91,7 +92,7 @@ impl<'a, T: Number> Flow<'a, T> {
     ) -> Result<Self, TrainError> {
         train.check(graph, "training")?;
         test.map_or(Ok(()), |test| test.check(graph, "test"))?;
-        let evaluator = Evaluator::new(graph, config.loss);
+        let evaluator = Evaluator::on(device, graph, config.loss);
         let origin = |samples: &Samples| match config.origin {
             Origin::Zero => Ok(Vec::new()),
             Origin::Initial => evaluator.outputs(&weights, samples.x),
@@ -106,11 +107,12 @@ impl<'a, T: Number> Flow<'a, T> {
             rejected: 0,
             history: Vec::new(),
         };
-        Flow::resume(graph, config, train, test, state)
+        Flow::resume(device, graph, config, train, test, state)
     }
 
     /// Goes on from a state.
     pub fn resume(
+        device: Device,
         graph: &Graph,
         config: &'a FlowConfig,
         train: Samples<'a>,
@@ -138,7 +140,7 @@ impl<'a, T: Number> Flow<'a, T> {
             alpha: config.alpha,
             origin: config.origin,
         };
-        let gradient = BatchGradient::new(graph, objective, n)?;
+        let gradient = BatchGradient::on(device, graph, objective, n)?;
         if gradient.is_random() {
             return Err(TrainError::Unfit {
                 what: format!(
@@ -175,7 +177,7 @@ impl<'a, T: Number> Flow<'a, T> {
                 Labels::Targets { .. } => None,
             },
             test,
-            evaluator: Evaluator::new(graph, objective),
+            evaluator: Evaluator::on(device, graph, objective),
             trainable,
             gradient,
             x: train.x.iter().map(|&x| widen(x)).collect(),
@@ -185,7 +187,7 @@ impl<'a, T: Number> Flow<'a, T> {
             here: empty.clone(),
             there: empty,
         };
-        flow.look();
+        flow.look()?;
         std::mem::swap(&mut flow.here, &mut flow.there);
         if !(flow.here.loss.is_finite() && flow.here.norm.is_finite()) {
             return Err(TrainError::Unfit {
@@ -297,7 +299,7 @@ impl<'a, T: Number> Flow<'a, T> {
             let left = self.config.max_time - self.state.time;
             let dt = self.state.dt.min(left);
             self.propose(dt);
-            self.look();
+            self.look()?;
             let output = self.output_change() / self.config.max_output_change;
             let gradient = self.gradient_change() / self.config.max_gradient_change;
             // Written so that NaN is refused.
@@ -347,7 +349,7 @@ impl<'a, T: Number> Flow<'a, T> {
     }
 
     /// Fills `there` from the weights in `trial`.
-    fn look(&mut self) {
+    fn look(&mut self) -> Result<(), TrainError> {
         let batch = Batch {
             x: &self.x,
             y: &self.y,
@@ -355,7 +357,7 @@ impl<'a, T: Number> Flow<'a, T> {
             seed: 0,
             step: 0,
         };
-        self.gradient.run(&self.trial, batch);
+        self.gradient.run(&self.trial, batch)?;
         let there = &mut self.there;
         there.loss = self.gradient.loss();
         there.f.clear();
@@ -366,6 +368,7 @@ impl<'a, T: Number> Flow<'a, T> {
             g.copy_from_slice(self.gradient.gradient(i));
         }
         there.norm = norm(&there.g);
+        Ok(())
     }
 
     /// α max |f′ − f|; NaN if any is.

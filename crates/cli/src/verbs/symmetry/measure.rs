@@ -1,15 +1,16 @@
 //! The checks: kernels of transformed samples, and training runs on them from matched weights.
 
 use polariscope_data::{Dataset, Labels};
+use polariscope_diff::Device;
 use polariscope_graph::{Graph, Law};
-use polariscope_infinite::Kernel;
+use polariscope_infinite::{InfiniteError, Kernel};
 use polariscope_kernels::symmetry::{
     Cell, Deduction, Deviation, Element, Elements, Group, Run, Sharing, SymmetryError, deduce,
     distance, kernel_deviation, match_weights, train,
 };
-use polariscope_network::{Network, Weights, multiplications};
+use polariscope_network::{Network, NetworkError, Weights, multiplications};
 use polariscope_random::Stream;
-use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule};
+use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
 use crate::args::Common;
 use crate::error::CliError;
@@ -121,17 +122,25 @@ pub fn measure(
 ) -> Result<Measured, CliError> {
     let deduction = deduce(graph, SGD);
     let followed = deduce(&gaussian(graph), SGD).finite.group;
-    let (kernel, no_kernel) = match Kernel::new(graph) {
+    let (kernel, no_kernel) = match Kernel::on(graph, common.device) {
         Ok(kernel) => (Some(kernel), None),
+        Err(e @ InfiniteError::Cuda(_)) => return Err(e.into()),
         Err(refusal) => (None, Some(refusal.to_string())),
     };
     let groups = groups(
         graph,
         [followed, deduction.infinite.group, deduction.finite.group],
     );
-    let runs = Runs::new(graph, material, steps, common.seed);
+    let runs = Runs::new(graph, material, steps, common);
     let (mut runs, no_runs) = match (followed, runs) {
         (None, _) => (None, Some(deduction.finite.proof.clone())),
+        (
+            Some(_),
+            Err(
+                e @ (SymmetryError::Train(TrainError::Device(_))
+                | SymmetryError::Network(NetworkError::Device(_))),
+            ),
+        ) => return Err(failed(e)),
         (Some(_), Err(e)) => (None, Some(e.to_string())),
         (Some(_), Ok(runs)) => (Some(runs), None),
     };
@@ -192,6 +201,7 @@ fn failed(e: SymmetryError) -> CliError {
     match e {
         SymmetryError::Train(e) => e.into(),
         SymmetryError::Network(e) => e.into(),
+        SymmetryError::Kernel(e) => e.into(),
         SymmetryError::Logarithm => CliError::Failed(e.to_string()),
         _ => CliError::Usage(e.to_string()),
     }
@@ -231,6 +241,7 @@ struct Runs<'a> {
     network: Network<f64>,
     material: &'a Material,
     config: Config,
+    device: Device,
     start: Weights<f64>,
     end: Weights<f64>,
     moved: f64,
@@ -244,8 +255,9 @@ impl<'a> Runs<'a> {
         graph: &'a Graph,
         material: &'a Material,
         steps: usize,
-        seed: u64,
+        common: &Common,
     ) -> Result<Self, SymmetryError> {
+        let (seed, device) = (common.seed, common.device);
         let config = Config {
             optimiser: SGD,
             schedule: Schedule::Constant,
@@ -259,9 +271,10 @@ impl<'a> Runs<'a> {
         let start = Weights::<f64>::draw(graph, seed, 0);
         let mut runs = Runs {
             graph,
-            network: Network::new(graph.clone()),
+            network: Network::on(graph.clone(), device),
             material,
             config,
+            device,
             end: start.clone(),
             start,
             moved: 0.0,
@@ -279,6 +292,7 @@ impl<'a> Runs<'a> {
             x,
             labels: &self.material.labels,
             config: &self.config,
+            device: self.device,
         };
         train(self.graph, weights, run)
     }

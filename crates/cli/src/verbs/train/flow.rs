@@ -67,11 +67,11 @@ pub(super) fn run<T: Number>(
     let mut flow = match directory.restore(STATE)? {
         Some(bytes) => {
             let state = FlowState::<T>::from_bytes(&bytes)?;
-            Flow::resume(graph, config, train, test, state)?
+            Flow::resume(common.device, graph, config, train, test, state)?
         }
         None => {
             let weights = Weights::draw(graph, init_seed, 0);
-            Flow::new(graph, config, train, test, weights)?
+            Flow::new(common.device, graph, config, train, test, weights)?
         }
     };
     let work = Work {

@@ -9,7 +9,7 @@ mod scores;
 mod tangent;
 
 use clap::Args;
-use polariscope_diff::Device;
+use polariscope_diff::Precision;
 use polariscope_kernels::empirical::Float;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
@@ -40,9 +40,9 @@ pub struct TrainArgs {
 /// Trains, or shows what an earlier run of the same command found.
 pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
     let method = args.training.method(common)?;
-    if let (Method::Flow { .. }, Device::Cuda(_)) = (&method, common.device) {
+    if let (Method::Flow { .. }, Precision::Fast) = (&method, common.precision) {
         return Err(CliError::Usage(
-            "gradient flow runs on the processor; leave --device out, or choose --optimiser sgd"
+            "--precision fast: gradient flow goes by small differences of gradients; leave it out"
                 .into(),
         ));
     }

@@ -77,7 +77,10 @@ impl From<DataError> for CliError {
 
 impl From<NetworkError> for CliError {
     fn from(e: NetworkError) -> Self {
-        CliError::Usage(e.to_string())
+        match e {
+            NetworkError::Device(CudaError::Call { .. }) => CliError::Failed(e.to_string()),
+            _ => CliError::Usage(e.to_string()),
+        }
     }
 }
 
@@ -97,14 +100,12 @@ impl From<GeometryError> for CliError {
     fn from(e: GeometryError) -> Self {
         match e {
             GeometryError::Train(e) => e.into(),
+            GeometryError::Network(e) => e.into(),
             GeometryError::Eigen(_)
             | GeometryError::Decomposition { .. }
             | GeometryError::NotFinite { .. }
             | GeometryError::Range
-            | GeometryError::Checkpoint(_)
-            | GeometryError::Network(NetworkError::Device(CudaError::Call { .. })) => {
-                CliError::Failed(e.to_string())
-            }
+            | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }
     }

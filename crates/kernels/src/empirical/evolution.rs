@@ -1,6 +1,7 @@
 //! How training moves the kernel: ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖, and its alignment with the labels,
 //! ⟨Θ̂_t, YYᵀ⟩ / (‖Θ̂_t‖ ‖YYᵀ‖) with centred targets Y.
 
+use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
 use polariscope_train::{Config, Labels, Samples, State, TrainError, Trainer};
@@ -35,6 +36,7 @@ pub struct Follower<T> {
 impl<T: Float> Follower<T> {
     /// From initial weights on, on the first `points` samples.
     pub fn new(
+        device: Device,
         graph: &Graph,
         weights: &Weights<T>,
         samples: Samples<'_>,
@@ -43,7 +45,7 @@ impl<T: Float> Follower<T> {
         let n = points.clamp(1, samples.len());
         let x = samples.x[..n * graph.input().len()].iter();
         let mut follower = Follower {
-            network: Network::new(graph.clone()),
+            network: Network::on(graph.clone(), device),
             x: x.map(|&x| T::from_f64(f64::from(x))).collect(),
             targets: outer(samples.y, n)?,
             start: Vec::new(),
@@ -88,7 +90,7 @@ pub fn evolution<T: Float>(
     steps: &[u64],
 ) -> Result<Vec<Snapshot>, EmpiricalError> {
     let state = State::<T>::new(graph, config, index);
-    let follower = Follower::new(graph, &state.weights, samples, points)?;
+    let follower = Follower::new(Device::Cpu, graph, &state.weights, samples, points)?;
     let mut trainer = Trainer::new(graph, config, samples, None, state)?;
     let mut wanted: Vec<u64> = steps.to_vec();
     wanted.push(0);

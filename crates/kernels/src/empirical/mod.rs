@@ -2,17 +2,20 @@
 //!
 //! Traced over outputs Θ̂(x, x′) = (1/C) Σ_c ⟨∇f_c(x), ∇f_c(x′)⟩, which is Θ of one output at infinite width, or all of
 //! it, nC × nC. J of all points is never held: blocks of rows meet blocks of columns, gradients are computed again where
-//! they are needed again, and the block size follows from a bound on the memory.
+//! they are needed again, and the block size follows from a bound on the memory. On a GPU they never leave it.
 //!
 //! - [`among`], [`between`]: the kernel.
 //! - [`evolution`], [`Follower`]: how training moves it.
 //! - [`convergence`]: ‖Θ̂ − Θ‖/‖Θ‖ against the width, which falls as n^{−½} (Eq. 8).
 
+mod card;
 mod convergence;
 mod evolution;
 mod product;
 
-use polariscope_diff::Number;
+use std::ops::Range;
+
+use polariscope_diff::{Device, Number};
 use polariscope_network::{Network, NetworkError, Scalar, Weights};
 use polariscope_train::TrainError;
 use thiserror::Error;
@@ -65,7 +68,7 @@ pub enum EmpiricalError {
     },
 }
 
-/// Θ̂ among the samples of `x`, symmetric; gradients take at most about `memory` bytes.
+/// Θ̂ among the samples of `x`, symmetric; gradients take at most about `memory` bytes (on a GPU a share of its own).
 pub fn among<T: Float>(
     network: &Network<T>,
     weights: &Weights<T>,
@@ -73,7 +76,7 @@ pub fn among<T: Float>(
     outputs: Outputs,
     memory: usize,
 ) -> Result<Vec<f64>, EmpiricalError> {
-    blocks(network, weights, x, None, outputs, memory)
+    kernel(network, weights, x, None, outputs, memory)
 }
 
 /// Θ̂ between the samples of `x1` and of `x2`: n1 × n2, or n1 C × n2 C.
@@ -85,10 +88,42 @@ pub fn between<T: Float>(
     outputs: Outputs,
     memory: usize,
 ) -> Result<Vec<f64>, EmpiricalError> {
-    blocks(network, weights, x1, Some(x2), outputs, memory)
+    kernel(network, weights, x1, Some(x2), outputs, memory)
 }
 
-/// The kernel, block by block; without `x2` each pair of blocks once.
+/// The kernel of a device, checked.
+fn kernel<T: Float>(
+    network: &Network<T>,
+    weights: &Weights<T>,
+    x1: &[T],
+    x2: Option<&[T]>,
+    outputs: Outputs,
+    memory: usize,
+) -> Result<Vec<f64>, EmpiricalError> {
+    let kernel = match network.device() {
+        Device::Cpu => blocks(network, weights, x1, x2, outputs, memory)?,
+        Device::Cuda(_) => card::kernel(network, weights, x1, x2, outputs)?,
+    };
+    match kernel.iter().all(|k| k.is_finite()) {
+        true => Ok(kernel),
+        false => Err(EmpiricalError::NotFinite {
+            network: network.graph().name.clone(),
+        }),
+    }
+}
+
+/// Outputs whose gradients are multiplied together, and the weight of their products in the kernel.
+fn passes(outputs: Outputs, classes: usize) -> (Vec<Range<usize>>, f64) {
+    match outputs {
+        Outputs::Mean => (
+            (0..classes).map(|c| c..c + 1).collect(),
+            1.0 / classes as f64,
+        ),
+        Outputs::All => (std::iter::once(0..classes).collect(), 1.0),
+    }
+}
+
+/// The kernel on the processor, block by block; without `x2` each pair of blocks once.
 fn blocks<T: Float>(
     network: &Network<T>,
     weights: &Weights<T>,
@@ -100,10 +135,11 @@ fn blocks<T: Float>(
     let graph = network.graph();
     let (sample, classes) = (graph.input().len(), graph.output().len());
     let parameters = graph.parameter_count();
-    // (outputs computed together, rows of the kernel for each sample)
-    let (passes, rows) = match outputs {
-        Outputs::Mean => ((0..classes).map(|c| c..c + 1).collect::<Vec<_>>(), 1),
-        Outputs::All => (std::iter::once(0..classes).collect(), classes),
+    let (passes, weight) = passes(outputs, classes);
+    // Rows of the kernel for each sample.
+    let rows = match outputs {
+        Outputs::Mean => 1,
+        Outputs::All => classes,
     };
     let row_bytes = std::mem::size_of::<T>() * parameters.max(1) * rows;
     // Gradients of rows, of columns, and the copy while they are gathered.
@@ -112,10 +148,6 @@ fn blocks<T: Float>(
     let n2 = other.len() / sample;
     let columns = n2 * rows;
     let mut kernel = vec![0.0; n1 * rows * columns];
-    let weight = match outputs {
-        Outputs::Mean => 1.0 / classes as f64,
-        Outputs::All => 1.0,
-    };
     for pass in passes {
         for i in (0..n1).step_by(block) {
             let left = &x1[i * sample..(i + block).min(n1) * sample];
@@ -142,12 +174,7 @@ fn blocks<T: Float>(
             }
         }
     }
-    match kernel.iter().all(|k| k.is_finite()) {
-        true => Ok(kernel),
-        false => Err(EmpiricalError::NotFinite {
-            network: graph.name.clone(),
-        }),
-    }
+    Ok(kernel)
 }
 
 /// Rows of J for some outputs of some samples, outputs of a sample together.
@@ -155,7 +182,7 @@ fn jacobian<T: Float>(
     network: &Network<T>,
     weights: &Weights<T>,
     x: &[T],
-    outputs: std::ops::Range<usize>,
+    outputs: Range<usize>,
 ) -> Result<Vec<T>, EmpiricalError> {
     let several: Vec<Vec<Vec<T>>> = outputs
         .map(|k| network.sample_gradients(weights, x, Scalar::Logit(k)))

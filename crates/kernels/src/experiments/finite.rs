@@ -14,7 +14,7 @@
 
 use std::str::FromStr;
 
-use polariscope_diff::Place;
+use polariscope_diff::{Device, Place};
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
@@ -135,7 +135,8 @@ impl Finite {
         weights: &Weights<T>,
         train: &Part,
     ) -> Result<Config, ExperimentError> {
-        let fastest = graph.output().len() as f64 / largest(graph, weights, train)?;
+        let fastest =
+            graph.output().len() as f64 / largest(self.place.device, graph, weights, train)?;
         let (learning_rate, shrinkage) = match self.training {
             Training::Ntk | Training::Nn => (fastest / 16.0, 0.0),
             Training::NnPlus | Training::NnPlusPlus => (fastest / 8.0, SHRINKAGE),
@@ -219,11 +220,12 @@ fn mix(values: &[f32], partners: &[usize], shares: &[f32]) -> Vec<f32> {
 
 /// The largest eigenvalue of J Jᵀ/n, by iteration from a fixed start.
 fn largest<T: Precision>(
+    device: Device,
     graph: &Graph,
     weights: &Weights<T>,
     train: &Part,
 ) -> Result<f64, ExperimentError> {
-    let network = Network::<T>::new(graph.clone());
+    let network = Network::<T>::on(graph.clone(), device);
     let n = train.len().min(PROBES);
     let x: Vec<T> = convert(&train.x[..n * graph.input().len()]);
     let mut u: Vec<T> = vec![T::ONE; n * graph.output().len()];

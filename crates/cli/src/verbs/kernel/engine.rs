@@ -130,6 +130,13 @@ impl<T: Real> Block<T> {
 
 impl From<EmpiricalError> for CliError {
     fn from(e: EmpiricalError) -> Self {
-        CliError::Usage(e.to_string())
+        match e {
+            EmpiricalError::Network(e) => e.into(),
+            EmpiricalError::Train(e) => e.into(),
+            EmpiricalError::Graph(e) => e.into(),
+            EmpiricalError::Analytic { .. } | EmpiricalError::NotFinite { .. } => {
+                CliError::Usage(e.to_string())
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use polariscope_diff::{Device, Real};
+use polariscope_diff::Real;
 use polariscope_geometry::Shard;
 use polariscope_graph::Graph;
 use polariscope_infinite::{Kernel, Wanted};
@@ -250,12 +250,6 @@ fn source<T: Number>(
 ) -> Result<Source<T>, CliError> {
     let graph = architecture.graph()?;
     let mut settings = toml::Table::new();
-    let is_finite = args.weights.is_some() || args.finite.is_some();
-    if is_finite && common.device != Device::Cpu {
-        return Err(CliError::Usage(
-            "--finite and --weights do not run on a GPU yet; use --device cpu".into(),
-        ));
-    }
     let (graph, weights) = match (&args.weights, args.finite) {
         (Some(path), _) => {
             let bytes = checkpoint::read(path)?;
@@ -292,7 +286,7 @@ fn source<T: Number>(
         settings.insert("outputs".into(), "all".into());
     }
     let engine = Engine::Finite {
-        network: Box::new(Network::new(graph.clone())),
+        network: Box::new(Network::on(graph.clone(), common.device)),
         weights,
         outputs,
     };

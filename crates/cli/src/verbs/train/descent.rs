@@ -58,7 +58,10 @@ pub(super) fn run<T: Float>(job: Job, config: &Config, ntk: Option<usize>) -> Re
     };
     let first = state.step;
     let mut tangent = match ntk {
-        Some(points) => Some(Tangent::new(problem, config, points, &directory, first)?),
+        Some(points) => {
+            let place = (problem, common.device);
+            Some(Tangent::new(place, config, points, &directory, first)?)
+        }
         None => None,
     };
     let total = config.total_steps(samples.len());

@@ -1,5 +1,6 @@
 //! The tangent kernel of a network while it trains (`--ntk`).
 
+use polariscope_diff::Device;
 use polariscope_kernels::empirical::{Float, Follower, Snapshot};
 use polariscope_report::{Axis, Plot, Section, Series, pretty};
 use polariscope_train::{Config, Control, Observer, Row, State};
@@ -22,14 +23,20 @@ pub struct Tangent<T> {
 impl<T: Float> Tangent<T> {
     /// Goes on where an interrupted process was at `step`.
     pub fn new(
-        problem: &Problem,
+        (problem, device): (&Problem, Device),
         config: &Config,
         points: usize,
         directory: &RunDirectory,
         step: u64,
     ) -> Result<Self, CliError> {
         let start = State::<T>::new(&problem.graph, config, 0);
-        let follower = Follower::new(&problem.graph, &start.weights, problem.train(), points)?;
+        let follower = Follower::new(
+            device,
+            &problem.graph,
+            &start.weights,
+            problem.train(),
+            points,
+        )?;
         let kept = directory.restore(KERNELS)?.unwrap_or_default();
         let lines = String::from_utf8_lossy(&kept);
         let mut seen: Vec<Snapshot> = lines.lines().filter_map(parse).collect();

@@ -123,24 +123,9 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if let Device::Cuda(ordinal) = self.device {
-            let runs = matches!(
-                verb,
-                Verb::Eval(_)
-                    | Verb::Geometry(_)
-                    | Verb::Compare(_)
-                    | Verb::Align(_)
-                    | Verb::Kernel(_)
-                    | Verb::Spectrum(_)
-                    | Verb::Regress(_)
-                    | Verb::Train(_)
-                    | Verb::Experiment(_)
-                    | Verb::Plan(_)
-                    | Verb::Check(_)
-            );
-            if !runs {
+            if let Verb::List(_) | Verb::Show(_) | Verb::Init(_) | Verb::Merge(_) = verb {
                 return Err(CliError::Usage(
-                    "evolution, symmetry and the verbs that do not compute run on the processor; leave --device out"
-                        .into(),
+                    "list, show, init and merge have nothing for a GPU; leave --device out".into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;

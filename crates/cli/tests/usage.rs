@@ -70,7 +70,7 @@ fn bad_usage_is_one_line_that_helps() {
         ),
         (
             &["show", "lenet", "--device", "cuda"],
-            &["run on the processor", "leave --device out"],
+            &["nothing for a GPU", "leave --device out"],
         ),
         (
             &["geometry", "lenet", "--precision", "fast"],

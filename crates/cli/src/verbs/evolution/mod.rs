@@ -130,7 +130,7 @@ impl Job<'_> {
         let known = exact(graph, &config.probe, config.output).ok();
         let found = self.measure::<T>(known.as_ref())?;
         // In double precision: a short step changes few digits.
-        let double = Network::<f64>::new(graph.clone());
+        let double = Network::<f64>::on(graph.clone(), self.common.device);
         let networks = CHECKED.min(config.networks);
         // At one point each, so that few kinks pass.
         let checked = EvolutionConfig {
@@ -167,7 +167,7 @@ impl Job<'_> {
     fn measure<T: Number>(&self, known: Option<&Kron>) -> Result<Evolution, CliError> {
         let (graph, config) = (&self.subject.problem.graph, self.config);
         let samples = self.subject.problem.train();
-        let network = Network::<T>::new(graph.clone());
+        let network = Network::<T>::on(graph.clone(), self.common.device);
         let progress = Progress::new("networks", config.networks, 0, self.common);
         let started = Instant::now();
         let (mut before, mut said) = (0, false);

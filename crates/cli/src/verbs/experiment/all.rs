@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use polariscope_diff::Device;
 use polariscope_report::{Align, Page, Section, Table};
 
 use super::answer::Answer;
@@ -63,10 +62,6 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         };
         let place = Common {
             out: common.out.as_ref().map(|out| out.join(name.text())),
-            device: match name {
-                Name::Spectra => Device::Cpu,
-                _ => common.device,
-            },
             ..common.clone()
         };
         let started = Instant::now();

@@ -16,7 +16,7 @@ mod trials;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use polariscope_diff::Device;
+use polariscope_diff::{Device, Precision};
 use polariscope_graph::nearest;
 use polariscope_kernels::experiments::{ExperimentError, System, Training};
 use polariscope_trials::{Entry, TRIALS};
@@ -25,6 +25,7 @@ use answer::Answer;
 
 use crate::args::{Common, Dtype, count};
 use crate::error::CliError;
+use crate::output::note;
 
 /// What `experiment` takes.
 #[derive(Clone, Debug, Args)]
@@ -130,6 +131,19 @@ impl Name {
         }
     }
 
+    /// The options with the device that the experiment runs on. Spectra has closed forms and sums over points of spheres,
+    /// nothing for a GPU.
+    fn place(self, common: &Common) -> Common {
+        let mut common = common.clone();
+        if self == Name::Spectra && common.device != Device::Cpu {
+            let words = "experiment spectra has nothing for a GPU: it runs on the processor";
+            note(&common, words);
+            common.device = Device::Cpu;
+            common.precision = Precision::Full;
+        }
+        common
+    }
+
     /// Every name.
     fn every() -> impl Iterator<Item = Name> {
         let trials = TRIALS.iter().map(Name::Trial);
@@ -171,11 +185,6 @@ pub enum Scale {
 /// Runs an experiment, goes on with it, or shows what came of it.
 pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
     options::refuse(args, common)?;
-    if common.device != Device::Cpu && args.name == Name::Spectra {
-        return Err(CliError::Usage(
-            "--device: experiment spectra runs on the processor; leave it out".into(),
-        ));
-    }
     match args.name {
         Name::List => trials::list(common),
         Name::All => all::run(args, common),
@@ -185,6 +194,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
 
 /// Runs one experiment.
 fn one(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
+    let common = &args.name.place(common);
     match (args.name, common.dtype) {
         (Name::Rotations, Dtype::F32) => rotations::run::<f32>(args, common),
         (Name::Rotations, Dtype::F64) => rotations::run::<f64>(args, common),

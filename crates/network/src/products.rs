@@ -9,6 +9,9 @@ use polariscope_graph::Graph;
 use crate::network::{Query, expressions};
 use crate::{Network, NetworkError, Weights};
 
+/// Parameters whose products are added before those of others: sums of millions of f32 in a row would lose digits.
+const STRETCH: usize = 1 << 16;
+
 /// Rows of a Jacobian in the parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
@@ -97,18 +100,35 @@ pub fn gradient_products(graph: &Graph, rows: usize, left: usize) -> (Trace, Vec
     let leaves: Vec<Id> = one.leaves().collect();
     let own = [leaves[0], leaves[leaves.len() - 1]];
     let (mut t, gradients) = vmap(&one, &gradients, &own, rows);
-    let right = rows - left;
-    let columns = if right == 0 { left } else { right };
+    let columns = if rows == left { left } else { rows - left };
     let mut sum = t.constant(0.0, &[1, left, columns]);
     for gradient in gradients {
-        let length = t.shape(gradient).iter().skip(1).product();
+        let length: usize = t.shape(gradient).iter().skip(1).product();
         let g = t.reshape(gradient, &[1, rows, length]);
-        let (a, b) = match right {
-            0 => (g, g),
-            _ => (t.slice(g, 1, 0, left), t.slice(g, 1, left, right)),
-        };
-        let part = t.matmul(a, b, false, true);
-        sum = t.add(sum, part);
+        let (count, whole) = (length / STRETCH, length / STRETCH * STRETCH);
+        if whole > 0 {
+            let stretches = t.slice(g, 2, 0, whole);
+            let stretches = t.reshape(stretches, &[rows, count, STRETCH]);
+            let stretches = t.permute(stretches, &[1, 0, 2]);
+            let part = multiply(&mut t, stretches, left);
+            sum = t.add(sum, part);
+        }
+        if whole < length {
+            let rest = t.slice(g, 2, whole, length - whole);
+            let part = multiply(&mut t, rest, left);
+            sum = t.add(sum, part);
+        }
     }
     (t, vec![sum])
+}
+
+/// Σ over stretches of A Bᵀ, where A has the first `left` rows and B the others, or the same where there are no others.
+fn multiply(t: &mut Trace, g: Id, left: usize) -> Id {
+    let rows = t.shape(g)[1];
+    let (a, b) = match rows - left {
+        0 => (g, g),
+        right => (t.slice(g, 1, 0, left), t.slice(g, 1, left, right)),
+    };
+    let products = t.matmul(a, b, false, true);
+    t.sum(products, &[0])
 }

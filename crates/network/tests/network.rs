@@ -533,7 +533,17 @@ fn input_products_are_sums_of_gradients() {
 /// Products of gradients are those of the rows of J, over several blocks, among one list and between two.
 #[test]
 fn products_of_gradients() {
-    for (text, samples) in [(CONV, 4), (RESIDUAL, 4), (ATTENTION, 4), (TASKS, 19)] {
+    // Some weights come in several stretches, with a rest.
+    let wide = "input = [300]\nlayers = [ { op = \"dense\", features = 450 }, { op = \"tanh\" }, \
+                { op = \"dense\", features = 2 } ]";
+    let cases = [
+        (CONV, 4),
+        (RESIDUAL, 4),
+        (ATTENTION, 4),
+        (TASKS, 19),
+        (wide, 5),
+    ];
+    for (text, samples) in cases {
         let Case {
             network, w, x, u, ..
         } = &Case::<f64>::new(text, samples);

@@ -1,8 +1,8 @@
 //! Weight gradients of convolutions of few channels: W(x, dy)[o, c, t] = Σ dy[o, p] x[c, p + t] over samples and positions.
 //!
 //! Images and gradients of some samples lie in shared memory. A thread sums the taps of one column of the window, for one
-//! or two channels of x and some of dy, down columns of positions; what it reads of the image moves from tap to tap.
-//! Threads of the same weights share the columns and add up at the end.
+//! or two channels of x and some of dy, or of all columns where x has one channel, down columns of positions; what it reads
+//! of the image moves from tap to tap. Threads of the same weights share the columns and add up at the end.
 
 use super::conv::{Sizes, add};
 use super::stage::Stage;
@@ -23,6 +23,8 @@ const SHARED: usize = 72 << 10;
 const BLOCKS: usize = 528;
 /// Samples of a block at a time, at most.
 const SAMPLES: usize = 8;
+/// Numbers between sums of the same threads in shared memory: threads that read side by side find them in other banks.
+const PITCH: usize = THREADS + 1;
 /// From so many channels and columns on tensor cores are better.
 const WIDE: usize = 12;
 
@@ -43,8 +45,13 @@ pub fn weight(
         return None;
     }
     let number = dtype.bytes();
+    // Columns of taps that share what is read of dy.
+    let wide = match s.c == 1 && 2 * kh * kw * number <= SUMS * 4 {
+        true => kw,
+        false => 1,
+    };
     let channels = s.o.min(BLOCK_CHANNELS);
-    let tiles = channels.div_ceil(CHANNELS);
+    let tiles = channels.div_ceil(CHANNELS.min(SUMS * 4 / (kh * wide * number)));
     let tile = channels / tiles;
     let block = tiles * tile;
     let parts_of_o = s.o.div_ceil(block);
@@ -53,7 +60,8 @@ pub fn weight(
         true => 2,
         false => 1,
     };
-    let roles = kw * (s.c / both) * tiles;
+    let planes = kw / wide * (s.c / both);
+    let roles = planes * tiles;
     if roles > THREADS {
         return None;
     }
@@ -62,7 +70,7 @@ pub fn weight(
     let images = Stage::new([s.h, s.w], above, height.max(above + s.h));
     let gradients = Stage::new([s.oh, s.ow], 0, s.oh);
     let (image, gradient) = (s.c * images.area(), block * s.oh * s.ow);
-    let sums = THREADS * tile * kh;
+    let sums = PITCH * tile * kh;
     let memory = |samples: usize| (samples * image).next_multiple_of(4) + samples * gradient;
     let bytes = |samples: usize| memory(samples).max(sums) * number;
     let slots = |samples: usize| (THREADS / roles).min(samples * s.ow);
@@ -75,7 +83,7 @@ pub fn weight(
     // Instructions of a thread, about.
     let time = |&samples: &usize| {
         let rounds = (samples * s.ow).div_ceil(slots(samples));
-        let sums = rounds * s.oh * (both * tile * kh + tile + both);
+        let sums = rounds * s.oh * (both * wide * tile * kh + tile + both * wide);
         let loads = (samples * (image + gradient)).div_ceil(THREADS) * 3;
         share(samples) * (sums + loads + 1000)
     };
@@ -112,24 +120,62 @@ pub fn weight(
     // The first tap whose row is read anew at every position: the last one where rows move from tap to tap.
     let fresh = if sh == 1 && dh == 1 { kh - 1 } else { 0 };
     let load = |row: String| {
-        let value = format!("from[b * {} + ({row}) * {}]", images.area(), s.w);
+        let value = format!("from[b * {} + ({row}) * {} + q * {dw}]", images.area(), s.w);
         match window.pad[1] == (0, 0) {
             true => value,
-            false => format!("(inside ? {value} : (T)0)"),
+            false => format!(
+                "(sx + q * {dw} >= 0 && sx + q * {dw} < {} ? {value} : (T)0)",
+                s.w
+            ),
         }
     };
+    let every = format!(
+        "#pragma unroll\n\
+         for (int b = 0; b < {both}; ++b)\n\
+         #pragma unroll\n\
+         for (int q = 0; q < {wide}; ++q)"
+    );
     let before = format!(
         "#pragma unroll\n\
          for (int ty = 0; ty < {fresh}; ++ty)\n\
-         #pragma unroll\n\
-         for (int b = 0; b < {both}; ++b) v[b][ty] = {};\n",
+         {every} v[b][q][ty] = {};\n",
         load("ty".into())
     );
     let after = format!(
         "#pragma unroll\n\
          for (int ty = 0; ty < {fresh}; ++ty)\n\
-         #pragma unroll\n\
-         for (int b = 0; b < {both}; ++b) v[b][ty] = v[b][ty + 1];\n"
+         {every} v[b][q][ty] = v[b][q][ty + 1];\n"
+    );
+    // A result is summed over its slots, by several threads where there are some to spare.
+    let results = roles * tile * kh;
+    let stripes = (THREADS / results).clamp(1, slots);
+    let add_up = format!(
+        "for (int first = 0; first < {results}; first += {THREADS}) {{\n\
+         const int e = threadIdx.x % {some} + first, stripe = threadIdx.x / {some};\n\
+         const int at = e / {roles}, who = e % {roles}, m = at / {kh}, row = at % {kh};\n\
+         const bool mine = e < {results} && stripe < {stripes};\n\
+         T total = 0;\n\
+         if (mine) for (int k = stripe * {len}; k < min((stripe + 1) * {len}, {slots}); ++k)\n\
+         total += sums[at * {PITCH} + who * {slots} + k];\n\
+         {join}\
+         const int channel = who / {columns} % {pairs} * {both} + b, o = o0 + who / {planes} * {tile} + m;\n\
+         if (mine && stripe == 0) out[((long long)o * {c} + channel) * {taps} + row * {kw} + who % {columns} * {wide} + q] = total;\n\
+         }}\n",
+        some = results.min(THREADS),
+        len = slots.div_ceil(stripes),
+        join = match stripes {
+            1 => String::new(),
+            _ => format!(
+                "__syncthreads();\n\
+                 if (mine) sums[threadIdx.x] = total;\n\
+                 __syncthreads();\n\
+                 for (int k = 1; k < {stripes}; ++k) total += sums[min(k * {results} + e, {THREADS} - 1)];\n"
+            ),
+        },
+        columns = kw / wide,
+        pairs = s.c / both,
+        c = s.c,
+        taps = s.taps,
     );
     let text = format!(
         "({parameters}) {{\n\
@@ -141,8 +187,8 @@ pub fn weight(
          const long long network = blockIdx.z;\n\
          out += network * {each} + (long long)part * {numbers}; a0 += network * {x_numbers}; a1 += network * {y_numbers};\n\
          const int slot = threadIdx.x % {slots}, role = threadIdx.x / {slots};\n\
-         const int tx = role % {kw}, c = role / {kw} % {pairs} * {both}, tile = role / {planes};\n\
-         T sum[{both}][{tile}][{kh}] = {{}};\n\
+         const int tx = role % {columns} * {wide}, c = role / {columns} % {pairs} * {both}, tile = role / {planes};\n\
+         T sum[{both}][{wide}][{tile}][{kh}] = {{}};\n\
          {clear}\
          for (int chunk = part * {share}; chunk < min((part + 1) * {share}, {chunks}); ++chunk) {{\n\
          const int first = chunk * {together}, count = min({together}, {n} - first);\n\
@@ -152,44 +198,34 @@ pub fn weight(
          if (role < {roles})\n\
          for (int column = slot; column < count * {ow}; column += {slots}) {{\n\
          const int sample = column / {ow}, x = column % {ow}, sx = x * {sw} + tx * {dw} - {px};\n\
-         const bool inside = sx >= 0 && sx < {w};\n\
          const T* const from = image + sample * {image} + c * {area} + sx;\n\
          const T* const by = gradient + (sample * {block} + tile * {tile}) * {positions} + x;\n\
-         T v[{both}][{kh}];\n\
+         T v[{both}][{wide}][{kh}];\n\
          {before}\
          #pragma unroll {unrolled}\n\
          for (int y = 0; y < {oh}; ++y) {{\n\
          #pragma unroll\n\
          for (int ty = {fresh}; ty < {kh}; ++ty)\n\
-         #pragma unroll\n\
-         for (int b = 0; b < {both}; ++b) v[b][ty] = {next};\n\
+         {every} v[b][q][ty] = {next};\n\
          #pragma unroll\n\
          for (int m = 0; m < {tile}; ++m) {{\n\
          const T d = by[m * {positions} + y * {ow}];\n\
+         {every}\n\
          #pragma unroll\n\
-         for (int b = 0; b < {both}; ++b)\n\
-         #pragma unroll\n\
-         for (int ty = 0; ty < {kh}; ++ty) sum[b][m][ty] += d * v[b][ty];\n\
+         for (int ty = 0; ty < {kh}; ++ty) sum[b][q][m][ty] += d * v[b][q][ty];\n\
          }}\n\
          {after}\
          }}\n\
          }}\n\
          __syncthreads();\n\
          }}\n\
-         #pragma unroll\n\
-         for (int b = 0; b < {both}; ++b) {{\n\
+         {every} {{\n\
          #pragma unroll\n\
          for (int m = 0; m < {tile}; ++m)\n\
          #pragma unroll\n\
-         for (int ty = 0; ty < {kh}; ++ty) sums[(m * {kh} + ty) * {THREADS} + threadIdx.x] = sum[b][m][ty];\n\
+         for (int ty = 0; ty < {kh}; ++ty) sums[(m * {kh} + ty) * {PITCH} + threadIdx.x] = sum[b][q][m][ty];\n\
          __syncthreads();\n\
-         for (int e = threadIdx.x; e < {results}; e += {THREADS}) {{\n\
-         const int q = e / {roles}, who = e % {roles}, m = q / {kh}, row = q % {kh};\n\
-         const int channel = who / {kw} % {pairs} * {both} + b, o = o0 + who / {planes} * {tile} + m;\n\
-         T total = 0;\n\
-         for (int k = 0; k < {slots}; ++k) total += sums[q * {THREADS} + who * {slots} + k];\n\
-         out[((long long)o * {c} + channel) * {taps} + row * {kw} + who % {kw}] = total;\n\
-         }}\n\
+         {add_up}\
          __syncthreads();\n\
          }}\n\
          }}",
@@ -200,22 +236,18 @@ pub fn weight(
         y_numbers = s.n * y_sample,
         x_sample = s.c * s.h * s.w,
         pairs = s.c / both,
-        planes = kw * (s.c / both),
+        columns = kw / wide,
         clear = images.clear("image", together * s.c),
         copy_x = images.copy("image", "x0", "count", [s.c, s.c], "0"),
         area = images.area(),
         n = s.n,
-        c = s.c,
         last = s.o - block,
-        w = s.w,
         oh = s.oh,
         ow = s.ow,
-        taps = s.taps,
         px = window.pad[1].0,
         positions = s.oh * s.ow,
         next = load(format!("y * {sh} + ty * {dh}")),
         unrolled = if s.oh <= 32 { s.oh } else { 8 },
-        results = roles * tile * kh,
     );
     let mut calls = vec![Call::Kernel(Code {
         text,

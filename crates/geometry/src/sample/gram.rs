@@ -14,6 +14,8 @@ use crate::GeometryError;
 const THREADS: usize = 256;
 /// Blocks of threads for each tile.
 const BLOCKS: usize = 8;
+/// Blocks of threads for the squares of a network.
+const PARTS: usize = 8;
 
 const TEXT: &str = r#"
 // sums += x / quantum as whole numbers, of an n x n matrix the tiles of the lower triangle; tells in `wrong` whether one
@@ -32,18 +34,18 @@ extern "C" __global__ void add(long long* sums, const T* x, unsigned* wrong, dou
         sums[at] += __double2ll_rn(q);
     }
 }
-// The sum of the squares of the rows of each network, in a fixed order.
+// The sum of the squares of the rows of each network, in parts and in a fixed order.
 extern "C" __global__ void squares(double* sums, const T* x, int n) {
     __shared__ double part[256];
-    x += (long long)blockIdx.x * n;
+    x += (long long)blockIdx.y * n;
     double sum = 0;
-    for (int i = threadIdx.x; i < n; i += 256) sum += (double)x[i] * (double)x[i];
+    for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) sum += (double)x[i] * (double)x[i];
     part[threadIdx.x] = sum;
     for (int half = 128; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
     }
-    if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
+    if (threadIdx.x == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = part[0];
 }
 "#;
 
@@ -86,7 +88,7 @@ impl<T: Float> Gram<T> {
         let mut kernels = gpu.compile(&sources)?;
         let numbers = tiles(dim).len() * Tile::LEN;
         let sums: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(numbers)).collect();
-        let squares: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(block)).collect();
+        let squares: Result<_, CudaError> = (0..groups).map(|_| gpu.zeros(PARTS * block)).collect();
         Ok(Gram {
             dim,
             scale,
@@ -114,11 +116,12 @@ impl<T: Float> Gram<T> {
         let (count, dim) = (networks.len(), self.dim);
         let n = rows_a_network * dim;
         let arguments = [
-            Argument::F64(&self.squares[group], count),
+            Argument::F64(&self.squares[group], PARTS * count),
             T::argument(rows, count * n),
             Argument::Int(n as i32),
         ];
-        self.gpu.start(&self.traces, [count, 1, 1], &arguments)?;
+        self.gpu
+            .start(&self.traces, [PARTS, count, 1], &arguments)?;
         self.gpu
             .square([count * rows_a_network, dim], rows, &self.product)?;
         let count = tiles(dim).len();
@@ -138,9 +141,10 @@ impl<T: Float> Gram<T> {
     /// Waits for the blocks of a wave, one of each group, and looks at their traces.
     pub fn settle(&mut self) -> Result<(), GeometryError> {
         for (group, networks) in std::mem::take(&mut self.pending) {
-            let mut squares = vec![0.0; networks.len()];
+            let mut squares = vec![0.0; PARTS * networks.len()];
             self.gpu.download(&self.squares[group], &mut squares)?;
-            for (square, network) in squares.into_iter().zip(networks) {
+            for (parts, network) in squares.chunks_exact(PARTS).zip(networks) {
+                let square: f64 = parts.iter().sum();
                 if !square.is_finite() {
                     return Err(GeometryError::NotFinite { network });
                 }

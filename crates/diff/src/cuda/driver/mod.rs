@@ -100,6 +100,8 @@ pub struct Gpu {
     lane: Lane,
     /// What recordings are made on.
     recorder: Mutex<Option<Lane>>,
+    /// Whose turn it is to call cuBLAS.
+    products: Mutex<()>,
     target: Target,
     kernels: Mutex<HashMap<Source, Kernel>>,
 }
@@ -173,6 +175,7 @@ impl Gpu {
         Ok(Gpu {
             lane: Lane::new(&context)?,
             recorder: Mutex::default(),
+            products: Mutex::default(),
             context,
             target,
             kernels: Mutex::default(),
@@ -443,6 +446,8 @@ impl Gpu {
             written: vec![addresses[0], self.lane.scratch()],
             read: addresses[1..].to_vec(),
         };
+        // A product is several kernels that share that memory: those of another thread must not come between them.
+        let _turn = self.products.lock().unwrap_or_else(PoisonError::into_inner);
         self.on_stream(touched, |_, handle| call(handle))
     }
 

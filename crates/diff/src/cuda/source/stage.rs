@@ -85,7 +85,7 @@ impl Stage {
             ),
         };
         format!(
-            "#pragma unroll 4\n\
+            "#pragma unroll 8\n\
              for (int e = threadIdx.x; e < {count} * {run}; e += {THREADS}) {{\n\
              (({kind}*)({to}))[{at}] = ((const {kind}*)({from}))[{source}];\n\
              }}\n"
@@ -116,7 +116,7 @@ impl Stage {
             }
         };
         format!(
-            "#pragma unroll 4\n\
+            "#pragma unroll 8\n\
              for (int e = threadIdx.x; e < {count} * {run}; e += {THREADS}) {{\n\
              const int at = e + {first} * {plane} + e / {run} * {skipped}, tap = (int){places}[at];\n\
              const T g = {from}[at];\n\

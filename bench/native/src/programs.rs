@@ -1,6 +1,6 @@
 //! Programs to be timed or listed, by name.
 
-use polariscope_diff::{Id, Program, Trace, vjp, vmap};
+use polariscope_diff::{Id, Program, Trace, jvp, vjp, vmap};
 use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_network::{Lowered, Mode, Scalar, differences, gradient_products, lower};
 use polariscope_train::Loss;
@@ -19,7 +19,8 @@ pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
     Ok(zoo(architecture, &options)?)
 }
 
-/// One network on a batch (`forward`; `gradient` in weights and inputs), the dipole of as many networks (`dipole`), their
+/// One network on a batch (`forward`; `gradient` in weights and inputs; the `tangent` of the input gradient along the
+/// weights), the dipole of as many networks (`dipole`), their
 /// gradients at 128 points (`points`), or a training step of N networks on a batch (`train:N`).
 pub fn program(
     architecture: &str,
@@ -64,6 +65,19 @@ pub fn program(
             let gradient = vjp(t, &[(output, one)], &[lowered.x])[0];
             together(t, gradient, usize::MAX, batch)
         }
+        "tangent" => {
+            let one = t.constant_like(1.0, output);
+            let gradient = vjp(t, &[(output, one)], &[lowered.x]);
+            let along: Vec<(Id, Id)> = trainable(&lowered.params)
+                .into_iter()
+                .map(|p| {
+                    let shape = t.shape(p).to_vec();
+                    (p, t.leaf(&shape))
+                })
+                .collect();
+            let moved = jvp(t, &gradient, &along);
+            Program::new(t, &moved)
+        }
         "gradient" => {
             let one = t.constant_like(1.0, output);
             let mut of = trainable(&lowered.params);
@@ -73,7 +87,7 @@ pub fn program(
         }
         _ => {
             return Err(format!(
-                "{what}: neither forward, gradient, products, dipole, points nor train:N"
+                "{what}: neither forward, gradient, tangent, products, dipole, points nor train:N"
             )
             .into());
         }

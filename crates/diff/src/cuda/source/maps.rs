@@ -4,7 +4,7 @@
 
 use super::group::{Variable, held};
 use super::{BLOCKS, Code, THREADS, fused, index, layout, window};
-use crate::program::{Kernel, Step};
+use crate::program::{Access, Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 
@@ -61,6 +61,25 @@ impl MapStep<'_> {
         }
     }
 
+    /// Whether its arguments are maps like those that it makes, or like its result where it reads them in that order: a
+    /// result that others see in another shape is none.
+    fn fits(&self, lazies: &[MapStep]) -> bool {
+        let like = |a: &[usize], b: &[usize]| map(a) == map(b);
+        self.arguments.iter().enumerate().all(|(i, variable)| {
+            let shape = &self.step.args[i].shape;
+            let lazy = match *variable {
+                Variable::Lazy(at) => lazies.iter().find(|lazy| lazy.at == at),
+                Variable::Array(_) | Variable::Held(_) => None,
+            };
+            let full = match &self.step.kernel {
+                Kernel::Fused(f) => f.access[i] == Access::Full,
+                Kernel::Op(_) => false,
+            };
+            lazy.is_none_or(|lazy| like(&lazy.step.shape, shape))
+                && (!full || like(shape, &self.step.shape))
+        })
+    }
+
     /// The names of its arguments: fields of a structure or variables.
     fn fields(&self, each: impl Fn(usize, String, String) -> String) -> String {
         let fields = self.arguments.iter().enumerate();
@@ -83,6 +102,9 @@ pub fn maps(
     dtype: Dtype,
 ) -> Option<Code> {
     let [c, h, w] = map(&last.step.shape)?;
+    if !lazies.iter().chain([last]).all(|step| step.fits(lazies)) {
+        return None;
+    }
     let mut body = String::new();
     for lazy in lazies {
         body += &format!(
@@ -130,4 +152,29 @@ pub fn maps(
         operands: Vec::new(),
         scratch: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cuda::{Called, listing};
+    use crate::{Program, Trace};
+
+    /// A sum that its reader makes, and sees in another shape, is found by its number and not by a place on a map.
+    #[test]
+    fn another_shape_is_no_map() {
+        let mut t = Trace::new();
+        let (x, y) = (t.leaf(&[1, 3, 400]), t.leaf(&[1, 3, 400]));
+        let mask = t.leaf(&[3, 16, 5, 5]);
+        let sum = t.add(x, y);
+        let image = t.reshape(sum, &[3, 16, 5, 5]);
+        let masked = t.mul(image, mask);
+        let list = listing::<f64>(&Program::new(&t, &[masked]));
+        let [call] = &list.calls[..] else {
+            panic!("one kernel")
+        };
+        let Called::Kernel(text, _) = &call.what else {
+            panic!("no product")
+        };
+        assert!(text.contains("struct Lazy") && !text.contains(".at("));
+    }
 }

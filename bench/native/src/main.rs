@@ -6,10 +6,10 @@
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
 //! - `data SPEC DIR` writes a data set to DIR;
-//! - `roof ARCH INPUT BATCH forward|gradient|tangent|products|dipole|points|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
+//! - `roof ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
 //! - `train ARCH INPUT BATCH SAMPLES NETWORKS full|fast` prints the seconds of a step of networks that train on a GPU;
-//! - `listing DIR ARCH INPUT BATCH forward|gradient|tangent|products|dipole|points|train:NETWORKS` writes the CUDA kernels of a program to DIR, with numbers to run them on;
+//! - `listing DIR ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS` writes the CUDA kernels of a program to DIR, with numbers to run them on;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 

@@ -19,9 +19,9 @@ pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
     Ok(zoo(architecture, &options)?)
 }
 
-/// One network on a batch (`forward`; `gradient` in weights and inputs; the `tangent` of the input gradient along the
-/// weights), the dipole of as many networks (`dipole`), their
-/// gradients at 128 points (`points`), or a training step of N networks on a batch (`train:N`).
+/// One network on a batch (`forward`; `gradient` in weights and inputs), products of gradients (`products`), the dipole of as
+/// many networks (`dipole`), their gradients at 128 points (`points`); of N networks on a batch the tangent of the input
+/// gradient along the weights (`tangent:N`), or a training step (`train:N`).
 pub fn program(
     architecture: &str,
     input: &str,
@@ -50,6 +50,19 @@ pub fn program(
     let samples = if what == "points" { POINTS } else { batch };
     let mut lowered = lower(&graph, samples, Mode::Evaluate);
     let (t, output) = (&mut lowered.trace, lowered.output);
+    if let Some(networks) = what.strip_prefix("tangent:") {
+        let one = t.constant_like(1.0, output);
+        let gradient = vjp(t, &[(output, one)], &[lowered.x]);
+        let along: Vec<(Id, Id)> = trainable(&lowered.params)
+            .into_iter()
+            .map(|p| {
+                let shape = t.shape(p).to_vec();
+                (p, t.leaf(&shape))
+            })
+            .collect();
+        let moved = jvp(t, &gradient, &along)[0];
+        return Ok(together(t, moved, usize::MAX, networks.parse()?));
+    }
     Ok(match what {
         "dipole" => {
             let d = differences(&graph, 100.0, Scalar::Logit(0));
@@ -65,19 +78,6 @@ pub fn program(
             let gradient = vjp(t, &[(output, one)], &[lowered.x])[0];
             together(t, gradient, usize::MAX, batch)
         }
-        "tangent" => {
-            let one = t.constant_like(1.0, output);
-            let gradient = vjp(t, &[(output, one)], &[lowered.x]);
-            let along: Vec<(Id, Id)> = trainable(&lowered.params)
-                .into_iter()
-                .map(|p| {
-                    let shape = t.shape(p).to_vec();
-                    (p, t.leaf(&shape))
-                })
-                .collect();
-            let moved = jvp(t, &gradient, &along);
-            Program::new(t, &moved)
-        }
         "gradient" => {
             let one = t.constant_like(1.0, output);
             let mut of = trainable(&lowered.params);
@@ -87,7 +87,7 @@ pub fn program(
         }
         _ => {
             return Err(format!(
-                "{what}: neither forward, gradient, tangent, products, dipole, points nor train:N"
+                "{what}: neither forward, gradient, products, dipole, points, tangent:N nor train:N"
             )
             .into());
         }

@@ -116,11 +116,9 @@ impl Find<'_> {
         let Kernel::Fused(fused) = &self.program.steps[by].kernel else {
             return None;
         };
-        let others = self.sources[by]
-            .iter()
-            .filter(|s| **s != Source::Step(value));
-        let early = others.clone().all(|s| matches!(s, Source::Leaf(_)));
-        let fits = fused.access[argument] == Access::Full && early;
+        // The others are there when the convolution runs.
+        let early = |s: &Source| matches!(s, Source::Leaf(_)) || *s == Source::Step(value);
+        let fits = fused.access[argument] == Access::Full && self.sources[by].iter().all(early);
         (fits && !self.outputs.contains(&value)).then_some(by)
     }
 
@@ -129,8 +127,10 @@ impl Find<'_> {
         let Kernel::Op(Op::Place(window)) = &step.kernel else {
             return None;
         };
+        // A kernel that pools reads whole images.
         let spreads = |&(by, argument): &(usize, usize)| {
             source::can_spread(&self.program.steps[by], argument, self.dtype)
+                && self.made(by).is_none()
         };
         let all = is_two_by_two(window, &step.shape) && self.read_by[place].iter().all(spreads);
         let &(first, _) = self.read_by[place].first()?;

@@ -186,8 +186,8 @@ fn code(gather: &Gather, dtype: Dtype, form: Form, end: &str) -> Option<Code> {
     let (left, line) = beside(gather, form)?;
     let stage = Stage::new([ih, iw], above, rows.max(above + ih)).beside(left, line);
     // As many samples as a block has threads for, and no more than leave a block for every multiprocessor.
-    let spread = gather.samples * gather.networks / BLOCKS;
-    let together = (THREADS / threads).min(spread.max(1)).min(gather.samples);
+    let share = gather.samples * gather.networks / BLOCKS;
+    let together = (THREADS / threads).min(share.max(1)).min(gather.samples);
     // Channels that are read at a time.
     let weights = |slab: usize| (slab * kh * kw * stride).next_multiple_of(4);
     let bytes = |slab: usize| (weights(slab) + together * slab * stage.area()) * number;
@@ -275,7 +275,7 @@ fn code(gather: &Gather, dtype: Dtype, form: Form, end: &str) -> Option<Code> {
     };
     let places = match form {
         Form::Spread => format!(
-            "places += network * {0} + (long long)first * {sample};\n",
+            "places += network * {} + (long long)first * {sample};\n",
             gather.samples * sample
         ),
         Form::Plain | Form::Pooled => String::new(),

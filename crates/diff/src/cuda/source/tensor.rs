@@ -6,6 +6,9 @@
 //! | X: dx | input channel | sample, input position | channels of dy, taps |
 //! | W: dw | output channel | input channel, tap | samples and output positions |
 //!
+//! Windows that move by s rows reach a row of dx by one in s of their taps: positions of X are taken by phases, rows and
+//! columns modulo s, and slabs of taps that a phase does not see are left out.
+//!
 //! **Precision.** Tensor cores multiply numbers of 11 bits and ignore the other 13. A number is the sum of two of them to
 //! 22 bits, x = h + l, h cut and l rounded (half a unit is added before it is cut), and x y = h h' + h l' + l h' but for
 //! 2⁻²¹, where a product of f32 errs by 2⁻²⁴. Their sums are cut, not rounded, so only eight terms are summed there, and
@@ -31,6 +34,11 @@ const BLOCKS: usize = 264;
 /// Channels that are worth a slab: below, too many of its terms are zeros.
 const CHANNELS: usize = 12;
 
+/// Numbers whose sum of parts takes as long as a slab of the largest tile.
+const SUM: usize = 1 << 20;
+/// Slabs that are worth a part.
+const SLABS: usize = 8;
+
 /// Warps along m, of the eight of a block.
 const ACROSS: usize = 2;
 
@@ -55,7 +63,7 @@ impl Tile {
         let time = |tile: &Tile| {
             let blocks = m.div_ceil(tile.m) * n.div_ceil(tile.n) * networks;
             let loss = 1.0 + 24.0 / tile.m.min(tile.n) as f64;
-            blocks.div_ceil(BLOCKS) as f64 * (tile.m * tile.n) as f64 * loss
+            blocks.div_ceil(BLOCKS) as f64 * tile.area() as f64 * loss
         };
         let mut best = TILES[0];
         for tile in TILES {
@@ -64,6 +72,10 @@ impl Tile {
             }
         }
         best
+    }
+
+    fn area(&self) -> usize {
+        self.m * self.n
     }
 
     /// Rows and columns of a warp.
@@ -102,22 +114,26 @@ impl Layout {
 /// A product whose slabs are loaded by given statements.
 struct Plan {
     tile: Tile,
-    /// Rows and columns of C.
+    /// Rows and columns of C, of each of the phases.
     m: usize,
     n: usize,
+    phases: usize,
+    /// Slabs, and how many there are for the phase at hand.
     slabs: usize,
+    some: String,
     networks: usize,
     /// Numbers of a network: its result, and its two arguments.
     lengths: [usize; 3],
     /// Parts that the slabs are cut into.
     parts: usize,
     layout: Layout,
-    /// What a thread needs to know before, from `m0`, `n0`.
+    /// What a thread needs to know before, from `m0`, `n0` and the phase.
     before: String,
     /// Loads slab `s` to `left` and `right`.
     load: String,
-    /// Where C[m, n] goes; n and n + 1 are neighbours where `pairs`.
+    /// Where C[m, n] goes, if it is `kept`; n and n + 1 are neighbours where `pairs`.
     store: String,
+    kept: String,
     pairs: bool,
     /// The operands, the result first.
     operands: Vec<Operand>,
@@ -128,14 +144,20 @@ struct Plan {
 pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
     let [channels, m] = gather.channels;
     let (plane, positions) = (gather.plane(), gather.positions());
-    let (samples, n) = (gather.samples, gather.samples * positions);
-    let taps = gather.taps[0] * gather.taps[1];
+    let samples = gather.samples;
+    let [kh, kw] = gather.taps;
+    let taps = kh * kw;
+    // Positions of a phase.
+    let [ph, pw] = gather.phases;
+    let [h, w] = gather.result;
+    let (columns, share) = (w.div_ceil(pw), h.div_ceil(ph) * w.div_ceil(pw));
+    let n = samples * share;
     // Indices are ints.
     let small = samples * (channels * plane).max(m * positions) < 1 << 31;
     if channels < CHANNELS || m < CHANNELS || !small {
         return None;
     }
-    let tile = Tile::best(m, n, gather.networks);
+    let tile = Tile::best(m, n * ph * pw, gather.networks);
     let chunks = channels.div_ceil(SLAB);
     let slabs = chunks * taps;
     let width = m.next_multiple_of(tile.m);
@@ -145,25 +167,31 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
         0 => "ok".to_owned(),
         _ => format!("(ok && first + c < {channels})"),
     };
+    // The last phase comes first: it sees most taps where windows begin before the image.
     let before = format!(
-        "const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
-         const int n = n0 + column, image = n / {positions}, p = n % {positions};\n\
-         const int y = p / {}, x = p % {};\n\
-         const bool there = n < {n};\n",
-        gather.result[1],
-        gather.result[1],
+        "const int down = {ph} - 1 - phase / {pw}, over = {pw} - 1 - phase % {pw};\n\
+         const int ty0 = (down + {by}) % {ph}, tx0 = (over + {bx}) % {pw};\n\
+         const int across = ({kw} - tx0 + {pw} - 1) / {pw}, some = ({kh} - ty0 + {ph} - 1) / {ph} * across;\n\
+         const int column = threadIdx.x % {bn}, row = threadIdx.x / {bn} * {each};\n\
+         const int n = n0 + column, image = n / {share}, p = n % {share};\n\
+         const int y = p / {columns} * {ph} + down, x = p % {columns} * {pw} + over;\n\
+         const bool there = n < {n} && y < {h} && x < {w};\n",
+        by = gather.before[0],
+        bx = gather.before[1],
         bn = tile.n,
     );
     let load = format!(
-        "#pragma unroll\n\
+        "const int ty = ty0 + s % some / across * {ph}, tx = tx0 + s % some % across * {pw};\n\
+         const int slab = s / some * {taps} + ty * {kw} + tx;\n\
+         #pragma unroll\n\
          for (int j = 0; j < {vectors}; ++j) {{\n\
          const int e = threadIdx.x + j * {THREADS}, k = e / {quarter}, c = e % {quarter} * 4;\n\
-         copy16(left + {to_left}, weights + ((s) * {SLAB} + k) * {width} + m0 + c);\n\
+         copy16(left + {to_left}, weights + (slab * {SLAB} + k) * {width} + m0 + c);\n\
          }}\n\
-         const int tap = s % {taps}, ty = tap / {kw}, tx = tap % {kw}, first = s / {taps} * {SLAB} + row;\n\
+         const int first = s / some * {SLAB} + row;\n\
          {map}\
          const bool ok = there && inside;\n\
-         const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {w} + sx;\n\
+         const float* const from = a0 + (image * {channels} + first) * {plane} + sy * {line} + sx;\n\
          #pragma unroll\n\
          for (int c = 0; c < {each}; ++c)\n\
          copy4(right + {to_right}, {guard} ? from + c * {plane} : a0, {guard});\n",
@@ -171,9 +199,8 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
         quarter = tile.m / 4,
         to_left = Layout::Terms.at(tile.m, "k", "c"),
         to_right = Layout::Terms.at(tile.n, "row + c", "column"),
-        kw = gather.taps[1],
         map = gather.map,
-        w = gather.image[1],
+        line = gather.image[1],
     );
     // The weights of a slab side by side, zeros where there are none.
     let arranged = format!(
@@ -184,6 +211,18 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
         terms = slabs * SLAB,
         own = m * channels * taps,
     );
+    // Where column n belongs on its map, and whether there is such a place.
+    let (position, kept) = match gather.phases {
+        [1, 1] => (format!("n % {share}"), format!("n < {n}")),
+        _ => {
+            let y = format!("(n % {share} / {columns} * {ph} + down)");
+            let x = format!("n % {columns} * {pw} + over");
+            (
+                format!("{y} * {w} + {x}"),
+                format!("n < {n} && {y} < {h} && {x} < {w}"),
+            )
+        }
+    };
     let scratch = gather.networks * weights;
     let mut arrange = Elements(arranged).code(1, scratch, scratch);
     arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
@@ -192,15 +231,18 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
         tile,
         m,
         n,
+        phases: ph * pw,
         slabs,
+        some: format!("{chunks} * some"),
         networks: gather.networks,
-        lengths: [m * n, samples * channels * plane, weights],
+        lengths: [samples * m * positions, samples * channels * plane, weights],
         parts: 1,
         layout: Layout::Terms,
         before: format!("const float* const weights = a1;\n{before}"),
         load,
-        store: format!("(n / {positions} * {m} + m) * {positions} + n % {positions}"),
-        pairs: positions.is_multiple_of(2),
+        store: format!("(n / {share} * {m} + m) * {positions} + {position}"),
+        kept,
+        pairs: gather.phases == [1, 1] && positions.is_multiple_of(2),
         operands: vec![Operand::Result, Operand::Argument(0), Operand::Scratch],
         scratch,
     };
@@ -217,17 +259,16 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         return None;
     }
     let slabs = terms.div_ceil(SLAB);
-    // Enough parts to fill the chip, each long enough to be worth its sum.
-    let tiles = |tile: Tile| s.o.div_ceil(tile.m) * columns.div_ceil(tile.n);
     let tile = match s.o {
         ..=64 => TILES[2],
         _ => TILES[0],
     };
-    let parts = (BLOCKS / (tiles(tile) * conv.networks)).clamp(1, slabs.div_ceil(16));
-    let share = slabs.div_ceil(parts);
-    let parts = slabs.div_ceil(share);
     let each = s.o * columns;
     let numbers = conv.networks * each;
+    let tiles = conv.networks * s.o.div_ceil(tile.m) * columns.div_ceil(tile.n);
+    let parts = parts(tiles, slabs, numbers * TILES[0].area() / tile.area());
+    let share = slabs.div_ceil(parts);
+    let parts = slabs.div_ceil(share);
     let window = conv.window;
     let (rows_a, rows_b) = (tile.m * SLAB / THREADS, tile.n * SLAB / THREADS);
     let before = format!(
@@ -285,7 +326,9 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         tile,
         m: s.o,
         n: columns,
+        phases: 1,
         slabs,
+        some: slabs.to_string(),
         networks: conv.networks,
         lengths: [each, s.n * s.c * plane, s.n * s.o * positions],
         parts,
@@ -293,6 +336,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         before,
         load,
         store: format!("part * {numbers} + m * {columns} + n"),
+        kept: format!("n < {columns}"),
         pairs: columns.is_multiple_of(2),
         operands: vec![first, Operand::Argument(0), Operand::Argument(1)],
         scratch,
@@ -304,24 +348,40 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
     Some(calls)
 }
 
+/// Parts that slabs are cut into: whole rounds of the blocks that the chip holds, and parts that are worth their sum.
+/// Adding up `SUM` numbers takes as long as a slab of a large tile.
+fn parts(tiles: usize, slabs: usize, numbers: usize) -> usize {
+    let time = |&parts: &usize| {
+        let rounds = (tiles * parts).div_ceil(BLOCKS);
+        let sums = if parts == 1 { 0 } else { parts * numbers };
+        rounds * slabs.div_ceil(parts) * SUM + sums
+    };
+    let few = 1..=slabs.div_ceil(SLABS);
+    few.min_by_key(time).unwrap_or(1)
+}
+
 impl Plan {
     fn call(&self, precision: Precision) -> Call {
         let Plan {
             tile,
             m,
             n,
+            phases,
             slabs,
+            some,
             parts,
             layout,
             before,
             load,
             store,
+            kept,
             ..
         } = self;
         let (wm, wn) = tile.warp();
         let (am, an) = (wm / 16, wn / 8);
         let (left, right) = (layout.size(tile.m), layout.size(tile.n));
         let share = slabs.div_ceil(*parts);
+        let across = n.div_ceil(tile.n);
         let at = |rows, k: &str, r: &str| layout.at(rows, k, r);
         let (split, multiply) = match precision {
             Precision::Full => (
@@ -347,11 +407,12 @@ impl Plan {
             .replace("AM", &am.to_string());
         let write = match self.pairs {
             true => format!(
-                "if (m < {m} && n < {n}) *(float2*)(out + {store}) = make_float2(sum[i][j][h * 2], sum[i][j][h * 2 + 1]);"
+                "if (m < {m} && {kept}) *(float2*)(out + {store}) = make_float2(sum[i][j][h * 2], sum[i][j][h * 2 + 1]);"
             ),
             false => format!(
-                "if (m < {m} && n < {n}) out[{store}] = sum[i][j][h * 2];\n\
-                 if (m < {m} && ++n < {n}) out[{store}] = sum[i][j][h * 2 + 1];"
+                "if (m < {m} && {kept}) out[{store}] = sum[i][j][h * 2];\n\
+                 ++n;\n\
+                 if (m < {m} && {kept}) out[{store}] = sum[i][j][h * 2 + 1];"
             ),
         };
         // A warp's lane holds rows g and g + 8 of A, columns g of B and 2t, 2t + 1 of C, terms t and t + 4.
@@ -373,11 +434,12 @@ impl Plan {
              asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0,%1,%2,%3}}, {{%4,%5,%6,%7}}, {{%8,%9}}, \
              {{%10,%10,%10,%10}};\" : \"=f\"(c[0]), \"=f\"(c[1]), \"=f\"(c[2]), \"=f\"(c[3]) : \
              \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]), \"f\"(0.f)); }};\n\
-             const int part = blockIdx.z % {parts}, m0 = blockIdx.y * {bm}, n0 = blockIdx.x * {bn};\n\
+             const int part = blockIdx.z % {parts}, m0 = blockIdx.y * {bm};\n\
+             const int phase = blockIdx.x / {across}, n0 = blockIdx.x % {across} * {bn};\n\
              const long long network = blockIdx.z / {parts};\n\
              out += network * {}; a0 += network * {}; a1 += network * {};\n\
-             const int begin = part * {share}, end = min(begin + {share}, {slabs});\n\
              {before}\
+             const int begin = part * {share}, end = min(begin + {share}, {some});\n\
              const auto load = [&](int s, int stage) {{\n\
              float* const left = memory + stage * {stage}; float* const right = left + {left};\n\
              {load}}};\n\
@@ -443,11 +505,7 @@ impl Plan {
         );
         Call::Kernel(Code {
             text,
-            blocks: [
-                n.div_ceil(tile.n),
-                m.div_ceil(tile.m),
-                self.networks * parts,
-            ],
+            blocks: [phases * across, m.div_ceil(tile.m), self.networks * parts],
             shared: STAGES * (left + right) * size_of::<f32>(),
             operands: self.operands.clone(),
             scratch: self.scratch,

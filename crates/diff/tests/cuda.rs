@@ -10,15 +10,14 @@ fn numbers(n: usize, seed: usize) -> Vec<f64> {
         .collect()
 }
 
-fn agree<T: Number>(program: &Program, leaves: &[Vec<f64>], tolerance: f64) {
+fn agree<T: Number>(program: &Program, leaves: &[Vec<f64>], precision: Precision, tolerance: f64) {
     let leaves: Vec<Vec<T>> = leaves
         .iter()
         .map(|x| x.iter().map(|&x| T::from_f64(x)).collect())
         .collect();
     let leaves: Vec<&[T]> = leaves.iter().map(Vec::as_slice).collect();
     let here = program.evaluate(&leaves);
-    let mut workspace =
-        Workspace::<T>::new(Gpu::open(0).unwrap(), program, Precision::Full).unwrap();
+    let mut workspace = Workspace::<T>::new(Gpu::open(0).unwrap(), program, precision).unwrap();
     workspace.run(program, &leaves).unwrap();
     for (i, here) in here.iter().enumerate() {
         let there = workspace.output(i);
@@ -73,19 +72,24 @@ fn eigenvalues_of_12288_rows() {
     path(12_288, 4e-11, 128);
 }
 
-/// Both precisions. Sums of thousands of terms differ by their order: 1e-5 and 1e-13 of the largest number.
-fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
+/// A program and numbers for its leaves.
+fn program(
+    shapes: &[&[usize]],
+    build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>,
+) -> (Program, Vec<Vec<f64>>) {
     let mut trace = Trace::new();
     let leaves: Vec<Id> = shapes.iter().map(|s| trace.leaf(s)).collect();
     let outputs = build(&mut trace, &leaves);
-    let program = Program::new(&trace, &outputs);
-    let leaves: Vec<Vec<f64>> = shapes
-        .iter()
-        .enumerate()
-        .map(|(i, s)| numbers(s.iter().product(), i + 1))
-        .collect();
-    agree::<f64>(&program, &leaves, 1e-13);
-    agree::<f32>(&program, &leaves, 1e-5);
+    let leaves = shapes.iter().enumerate();
+    let leaves = leaves.map(|(i, s)| numbers(s.iter().product(), i + 1));
+    (Program::new(&trace, &outputs), leaves.collect())
+}
+
+/// Both precisions. Sums of thousands of terms differ by their order: 1e-5 and 1e-13 of the largest number.
+fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
+    let (program, leaves) = program(shapes, build);
+    agree::<f64>(&program, &leaves, Precision::Full, 1e-13);
+    agree::<f32>(&program, &leaves, Precision::Full, 1e-5);
 }
 
 #[test]
@@ -130,6 +134,51 @@ fn convolutions() {
                 t.conv_weight(leaves[0], leaves[2], conv, &w),
             ]
         });
+    }
+}
+
+/// Products of TF32, by cuDNN where it is there and the convolution is large: each errs by 2⁻¹⁰ at most, and signs differ, so
+/// sums err by less than 1e-3 of the largest. The same again, bit for bit.
+#[test]
+#[ignore = "needs a GPU"]
+fn convolutions_of_tf32() {
+    for (x, o, stride, networks) in [
+        ([16, 64, 32, 32], 64, 1, 1),
+        ([24, 64, 31, 33], 96, 2, 1),
+        ([48, 32, 20, 20], 64, 1, 3),
+        ([3, 24, 9, 9], 20, 1, 1),
+    ] {
+        let conv = Conv {
+            window: Window {
+                kernel: [3; 2],
+                stride: [stride; 2],
+                dilation: [1; 2],
+                pad: [(1, 1); 2],
+            },
+            groups: 1,
+            networks,
+        };
+        let w = [o * networks, x[1], 3, 3];
+        let [h, width] = [0, 1].map(|axis| conv.window.positions(axis, x[axis + 2]));
+        let (program, leaves) = program(&[&x, &w, &[x[0], o, h, width]], |t, leaves| {
+            vec![
+                t.conv(leaves[0], leaves[1], conv),
+                t.conv_input(leaves[2], leaves[1], conv, &x),
+                t.conv_weight(leaves[0], leaves[2], conv, &w),
+            ]
+        });
+        agree::<f32>(&program, &leaves, Precision::Fast, 1e-3);
+        let narrow = |x: &Vec<f64>| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let leaves: Vec<Vec<f32>> = leaves.iter().map(narrow).collect();
+        let leaves: Vec<&[f32]> = leaves.iter().map(Vec::as_slice).collect();
+        let again = |_| {
+            let gpu = Gpu::open(0).unwrap();
+            let mut workspace = Workspace::new(gpu, &program, Precision::Fast).unwrap();
+            workspace.run(&program, &leaves).unwrap();
+            [0, 1, 2].map(|i| workspace.output(i).to_vec())
+        };
+        let [first, second] = [0, 1].map(again);
+        assert!(first == second, "{x:?}");
     }
 }
 

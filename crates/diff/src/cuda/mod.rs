@@ -14,15 +14,17 @@ mod source;
 use std::sync::Arc;
 use std::time::Instant;
 
+use driver::Prepared;
 pub use driver::{Argument, Array, Eigen, Gpu, Kernel, Recording, Source, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;
 use crate::device::Precision;
-use crate::program::Program;
+use crate::program::{Program, Step};
+use crate::real::Dtype;
 use maxima::{Maximum, maxima};
 use plan::Plan;
-use source::{Call, Operand, Product};
+use source::{Call, Convolution, Operand, Product};
 
 /// A program on a GPU: its kernels and its buffers.
 pub struct Workspace<T> {
@@ -51,6 +53,7 @@ enum Ready {
     /// A kernel of ours and its blocks.
     Kernel(Kernel, [usize; 3]),
     Product(Product),
+    Convolution(Arc<Prepared>),
 }
 
 /// Where an array lies.
@@ -64,7 +67,12 @@ enum Place {
 /// What runs for a program: of which step, what, on which arrays, and which of them it writes.
 type Wanted = (usize, Call, Vec<Place>, Vec<Place>);
 
-fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wanted>) {
+/// The calls of a program, of which `library` takes some convolutions.
+fn calls<T: Number>(
+    program: &Program,
+    precision: Precision,
+    library: impl Fn(&Step) -> Option<Prepared>,
+) -> (Plan, Vec<Wanted>) {
     let maxima = maxima(program);
     let max = |at: usize| maxima[at] == Some(Maximum::Value);
     let elements = |at: usize| source::elements(&program.steps[at], T::DTYPE, max(at));
@@ -81,14 +89,18 @@ fn calls<T: Number>(program: &Program, precision: Precision) -> (Plan, Vec<Wante
         } else if group.steps.len() == 1 && (made.is_none() || !is_elements[at]) {
             let step = &program.steps[at];
             let spread = made.and_then(|argument| source::of_spread(step, argument, T::DTYPE));
-            let plain = || source::calls(step, T::DTYPE, precision, max(at));
+            let plain = || match library(step) {
+                Some(prepared) => vec![Call::Convolution(Arc::new(prepared))],
+                None => source::calls(step, T::DTYPE, precision, max(at)),
+            };
             for call in spread.unwrap_or_else(plain) {
-                let operands = match &call {
-                    Call::Kernel(code) => code.operands.clone(),
-                    Call::Product(_) => {
-                        vec![Operand::Result, Operand::Argument(0), Operand::Argument(1)]
-                    }
-                };
+                let mut operands =
+                    vec![Operand::Result, Operand::Argument(0), Operand::Argument(1)];
+                match &call {
+                    Call::Kernel(code) => operands = code.operands.clone(),
+                    Call::Product(_) => {}
+                    Call::Convolution(_) => operands.push(Operand::Scratch),
+                }
                 let places = operands.iter().map(|operand| match *operand {
                     Operand::Result => plan.result(at),
                     Operand::Argument(i) => plan.argument(at, i),
@@ -121,12 +133,17 @@ impl<T: Number> Workspace<T> {
         precision: Precision,
         given: impl Fn(usize) -> Option<Arc<Array<T>>>,
     ) -> Result<Self, CudaError> {
-        let (plan, calls) = calls::<T>(program, precision);
+        // Its products are TF32.
+        let library = |step: &Step| match (T::DTYPE, precision) {
+            (Dtype::F32, Precision::Fast) => gpu.convolution(&Convolution::new(step)?),
+            _ => None,
+        };
+        let (plan, calls) = calls::<T>(program, precision, library);
         let codes: Vec<_> = calls
             .iter()
             .filter_map(|(_, call, ..)| match call {
                 Call::Kernel(code) => Some(code.source(T::DTYPE)),
-                Call::Product(_) => None,
+                Call::Product(_) | Call::Convolution(_) => None,
             })
             .collect();
         let mut kernels = gpu.compile(&codes)?.into_iter();
@@ -135,6 +152,10 @@ impl<T: Number> Workspace<T> {
         for (step, call, places, written) in calls {
             let what = match call {
                 Call::Product(product) => Ready::Product(product),
+                Call::Convolution(prepared) => {
+                    scratch = scratch.max(prepared.scratch.div_ceil(size_of::<T>()));
+                    Ready::Convolution(prepared)
+                }
                 Call::Kernel(code) => {
                     scratch = scratch.max(code.scratch);
                     let Some(kernel) = kernels.next() else {
@@ -159,7 +180,7 @@ impl<T: Number> Workspace<T> {
         };
         let leaves: Result<_, CudaError> = program.leaves.iter().enumerate().map(leaf).collect();
         let buffers: Result<_, CudaError> = plan.buffers.iter().map(|&n| gpu.zeros(n)).collect();
-        Ok(Workspace {
+        let workspace = Workspace {
             leaves: leaves?,
             buffers: buffers?,
             scratch: gpu.zeros(scratch)?,
@@ -171,7 +192,14 @@ impl<T: Number> Workspace<T> {
                 .map(|&(_, n)| vec![T::ZERO; n])
                 .collect(),
             gpu,
-        })
+        };
+        // cuDNN loads its kernels when they are first needed, which a recording does not allow.
+        for call in &workspace.calls {
+            if matches!(call.what, Ready::Convolution(_)) {
+                workspace.perform(call)?;
+            }
+        }
+        Ok(workspace)
     }
 
     /// Runs the program on numbers of ours.
@@ -221,6 +249,7 @@ impl<T: Number> Workspace<T> {
                 self.gpu.perform(kernel, *blocks, &arrays, written)
             }
             Ready::Product(product) => self.gpu.multiply(product, &arrays),
+            Ready::Convolution(prepared) => self.gpu.convolve(prepared, &arrays),
         }
     }
 
@@ -278,7 +307,7 @@ pub enum Called {
 
 /// Lists the calls of a program in full precision, without a GPU.
 pub fn listing<T: Number>(program: &Program) -> Listing {
-    let (plan, calls) = calls::<T>(program, Precision::Full);
+    let (plan, calls) = calls::<T>(program, Precision::Full, |_| None);
     let mut scratch = 0;
     let listed = calls.into_iter().map(|(_, call, places, _)| Listed {
         what: match call {
@@ -287,6 +316,7 @@ pub fn listing<T: Number>(program: &Program) -> Listing {
                 Called::Kernel(code.source(T::DTYPE).text, code.blocks)
             }
             Call::Product(p) => Called::Product([p.batch, p.m, p.n, p.k], [p.ta, p.tb]),
+            Call::Convolution(_) => unreachable!("no library was asked"),
         },
         arrays: places.iter().map(Place::to_string).collect(),
     });

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 mod compile;
+mod convolve;
 mod eigen;
 mod product;
 mod record;
@@ -23,6 +24,8 @@ use super::error::CudaError;
 use super::source::Product;
 use crate::real::Real;
 use compile::Target;
+use convolve::Library;
+pub use convolve::Prepared;
 pub use eigen::Eigen;
 pub use record::Recording;
 use record::{Lane, Touched};
@@ -102,6 +105,8 @@ pub struct Gpu {
     recorder: Mutex<Option<Lane>>,
     /// Whose turn it is to call cuBLAS.
     products: Mutex<()>,
+    /// cuDNN, where it is there.
+    library: OnceLock<Option<Mutex<Library>>>,
     target: Target,
     kernels: Mutex<HashMap<Source, Kernel>>,
 }
@@ -176,6 +181,7 @@ impl Gpu {
             lane: Lane::new(&context)?,
             recorder: Mutex::default(),
             products: Mutex::default(),
+            library: OnceLock::new(),
             context,
             target,
             kernels: Mutex::default(),

@@ -9,6 +9,7 @@ mod fused;
 mod gather;
 mod group;
 mod layout;
+mod library;
 mod maps;
 mod reduce;
 mod slim;
@@ -18,13 +19,16 @@ mod tensor;
 mod thin;
 mod window;
 
-use super::driver::Source;
+use std::sync::Arc;
+
+use super::driver::{Prepared, Source};
 use crate::device::Precision;
 use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
 use gather::Gather;
 pub use group::{Lazy, Member, Pool, Then, Variable, group};
+pub use library::{Contraction, Convolution};
 pub use maps::{MapStep, maps};
 
 /// Blocks of kernels whose threads make several numbers.
@@ -39,6 +43,8 @@ pub enum Call {
     Kernel(Code),
     /// A batched product by the vendor's library.
     Product(Product),
+    /// A convolution by the vendor's library.
+    Convolution(Arc<Prepared>),
 }
 
 /// A kernel without its name: `(T* out, const T* a0, …) { … }`.

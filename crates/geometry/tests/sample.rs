@@ -1,7 +1,7 @@
 //! The sampler against closed forms, and against itself cut into pieces. Catches wrong factors (probes, read-outs,
 //! outputs), biased errors, and sums that depend on order.
 
-use polariscope_diff::Place;
+use polariscope_diff::{Device, Place};
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampled, Sampler,
     Shard, Spectrum, State, TopSampler,
@@ -123,7 +123,7 @@ fn participation_ratio_without_bias() {
         };
         let sampled = run(&graph, config, 100);
         let spectrum = Spectrum::of(&sampled.matrix()).unwrap();
-        let summary = sampled.summary(&spectrum, 1.0).unwrap();
+        let summary = sampled.summary(&spectrum, 1.0, Device::Cpu).unwrap();
         let plugged: f64 = spectrum.values.iter().map(|v| v * v).sum();
         assert!(
             summary.trace.powi(2) / plugged < 40.0,

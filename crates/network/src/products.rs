@@ -9,8 +9,9 @@ use polariscope_graph::Graph;
 use crate::network::{Query, expressions};
 use crate::{Network, NetworkError, Weights};
 
-/// Parameters whose products are added before those of others: sums of millions of f32 in a row would lose digits.
-const STRETCH: usize = 1 << 16;
+/// Parameters whose products are added before those of others: sums of millions of f32 in a row would lose digits, and
+/// few products of long rows leave most of a GPU idle.
+const STRETCH: usize = 1 << 12;
 
 /// Rows of a Jacobian in the parameters.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use polariscope_diff::Dtype;
 use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
 
 use super::sum::{BLOCK_BITS, Float, Sum};
@@ -67,6 +68,11 @@ pub(crate) struct Gram<T> {
     traces: Kernel,
     /// Traces of the networks added since the last look, by group.
     found: Vec<Vec<f64>>,
+}
+
+/// Bytes that `groups` sums of products of `dim` × `dim` numbers take there.
+pub(crate) fn bytes(groups: usize, dim: usize, dtype: Dtype) -> usize {
+    groups * tiles(dim).len() * Tile::LEN * size_of::<i64>() + dim * dim * dtype.bytes()
 }
 
 impl<T: Float> Gram<T> {

@@ -214,6 +214,11 @@ impl<T: Float> Sampler<T> {
         self.limit
     }
 
+    /// Numbers in an input.
+    pub fn dim(&self) -> usize {
+        self.source.dim()
+    }
+
     /// Bytes that a run over inputs of `dim` numbers takes: the sums, the matrix and its decomposition, a wave of rows.
     pub fn memory(dim: usize) -> f64 {
         let square = (dim * dim) as f64;

@@ -9,13 +9,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use polariscope_diff::cuda::Gpu;
 use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
 use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights, multiplications};
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
-use super::gram::Gram;
+use super::GROUPS;
+use super::gram::{self, Gram};
 use super::readout::{Readouts, Trunk, best};
 use super::sum::Float;
 use crate::question::PROBES;
@@ -91,8 +93,8 @@ const DRAW: f64 = 70.0;
 
 /// Rows of networks that are taken together from which on their sums are made on the GPU: fewer are sooner fetched.
 const SUMMED: usize = 16;
-/// Numbers of an input whose sums fit there.
-const LARGEST: usize = 1 << 13;
+/// The part of its memory that these may take.
+const SHARE: usize = 4;
 
 /// Networks, drawn or given, as a source of rows.
 pub(crate) struct Source<T> {
@@ -247,10 +249,16 @@ impl<T: Number> Source<T> {
 
     /// Networks of a block whose sums are made on the GPU; nothing if they are not made there.
     pub fn block_on_a_gpu(&self) -> Option<usize> {
-        let possible = self.config.centring == Centring::None
-            && self.is_one_question()
-            && self.dim() <= LARGEST;
+        let Device::Cuda(ordinal) = self.config.place.device else {
+            return None;
+        };
+        let possible = self.config.centring == Centring::None && self.is_one_question();
         let resident = self.resident.as_ref().filter(|_| possible)?;
+        // Not of what is free: results do not depend on what else runs there.
+        let memory = Gpu::open(ordinal).and_then(|gpu| gpu.memory()).ok()?;
+        if gram::bytes(GROUPS, self.dim(), T::DTYPE) > memory / SHARE {
+            return None;
+        }
         let resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
         let together = resident.together();
         (self.rows_a_network() * together >= SUMMED).then_some(together)

@@ -10,13 +10,15 @@
 //! Effective rank and the share of the first tenth have no unbiased form: the jackknife over four quarters removes
 //! their bias of order 1/T.
 
-use polariscope_data::symmetric_eigenvalues;
+use polariscope_diff::Device;
 use polariscope_stats::Estimate;
 use rayon::prelude::*;
 
 use super::sum::{Sum, mean_matrix, mean_quantum};
 use super::tiles::{TILE, Tile, tiles};
 use super::{Centring, GROUPS, State};
+use crate::spectrum::product::product_transposed;
+use crate::spectrum::solver::Solver;
 use crate::{GeometryError, Kron, Spectrum, Summary};
 
 /// Parts for the jackknife of what needs eigenvalues.
@@ -123,8 +125,13 @@ impl Sampled {
     fn forms(&self, group: usize, rows: &[f64]) -> Vec<f64> {
         let n = self.state.dim;
         let matrix = mean_matrix(&[&self.state.sums[group]], n, self.state.quantum);
-        let block = Kron::dense(matrix, n);
-        rows.par_chunks(n).map(|u| block.quadratic(u)).collect()
+        let count = rows.len() / n;
+        let images = product_transposed(&matrix, rows, n, count);
+        let form = |(i, u): (usize, &[f64])| {
+            let image = images.iter().skip(i).step_by(count);
+            u.iter().zip(image).map(|(u, image)| u * image).sum()
+        };
+        rows.chunks_exact(n).enumerate().map(form).collect()
     }
 
     /// Corr(G, A) for a matrix that is no sample, with ‖G‖ free of the noise that makes ‖Ĝ‖ too large.
@@ -171,8 +178,14 @@ impl Sampled {
         })
     }
 
-    /// The numbers of a result with their errors, bias removed; `scale` is the factor that the spectrum carries.
-    pub fn summary(&self, spectrum: &Spectrum, scale: f64) -> Result<Summary, GeometryError> {
+    /// The numbers of a result with their errors, bias removed; `scale` is the factor that the spectrum carries. Other
+    /// spectra that it takes are made on a device.
+    pub fn summary(
+        &self,
+        spectrum: &Spectrum,
+        scale: f64,
+        device: Device,
+    ) -> Result<Summary, GeometryError> {
         let trace = self.trace();
         let mut summary = Summary::of(spectrum);
         if self.present().len() < 2 {
@@ -182,7 +195,7 @@ impl Sampled {
         let ratio = self.participation_ratio();
         summary.participation_ratio = ratio.0;
         summary.participation_ratio_error = Some(ratio.1);
-        let quarters = self.quarters()?;
+        let quarters = self.quarters(device)?;
         if let Some((value, error)) =
             jackknife(summary.effective_rank, &quarters, |s| s.effective_rank)
         {
@@ -197,11 +210,12 @@ impl Sampled {
     }
 
     /// The numbers of Ĝ with one quarter of the groups left out.
-    fn quarters(&self) -> Result<Vec<Summary>, GeometryError> {
+    fn quarters(&self, device: Device) -> Result<Vec<Summary>, GeometryError> {
         let present = self.present();
         if present.len() < QUARTERS {
             return Ok(Vec::new());
         }
+        let solver = Solver::new(device, self.state.dim)?;
         let left_out = |q: usize| {
             let kept = present
                 .iter()
@@ -209,10 +223,13 @@ impl Sampled {
                 .filter(|(i, _)| i % QUARTERS != q);
             let sums: Vec<&Sum> = kept.map(|(_, &r)| &self.state.sums[r]).collect();
             let matrix = mean_matrix(&sums, self.state.dim, self.state.quantum);
-            let values = symmetric_eigenvalues(&matrix, self.state.dim)?;
+            let values = solver.eigenvalues(&matrix, self.state.dim)?;
             Ok(Summary::of_values(&values))
         };
-        (0..QUARTERS).into_par_iter().map(left_out).collect()
+        match solver {
+            Solver::Processor => (0..QUARTERS).into_par_iter().map(left_out).collect(),
+            Solver::Card(_) => (0..QUARTERS).map(left_out).collect(),
+        }
     }
 
     /// (tr G)²/tr G² by pairs of groups, with its jackknife error.

@@ -1,5 +1,7 @@
 //! The lower triangle of a symmetric matrix in square tiles: what one task computes and adds is contiguous.
 
+use rayon::prelude::*;
+
 /// Rows and columns of a tile.
 pub(crate) const TILE: usize = 128;
 
@@ -41,16 +43,44 @@ pub(crate) fn tiles(dim: usize) -> Vec<Tile> {
 }
 
 /// The whole matrix from its tiles; `entry` is given a position in tile order.
-pub(crate) fn unpack(dim: usize, entry: impl Fn(usize) -> f64) -> Vec<f64> {
+pub(crate) fn unpack(dim: usize, entry: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
     let mut out = vec![0.0; dim * dim];
-    for (t, tile) in tiles(dim).into_iter().enumerate() {
-        for a in 0..tile.rows {
-            for b in 0..tile.cols {
-                let x = entry(t * Tile::LEN + a * TILE + b);
-                out[(tile.i + a) * dim + tile.j + b] = x;
-                out[(tile.j + b) * dim + tile.i + a] = x;
+    let bands = out.par_chunks_mut((TILE * dim).max(1)).enumerate();
+    bands.for_each(|(i, band)| {
+        for (a, row) in band.chunks_exact_mut(dim).enumerate() {
+            for (j, part) in row.chunks_mut(TILE).enumerate() {
+                let tile = i.max(j) * (i.max(j) + 1) / 2 + i.min(j);
+                for (b, x) in part.iter_mut().enumerate() {
+                    // Above the diagonal it is the mirror image that counts.
+                    let inside = match (j, b) <= (i, a) {
+                        true => a * TILE + b,
+                        false => b * TILE + a,
+                    };
+                    *x = entry(tile * Tile::LEN + inside);
+                }
+            }
+        }
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every entry of every tile comes to its place and to its mirror image.
+    #[test]
+    fn tiles_make_a_matrix() {
+        let dim = 2 * TILE + 3;
+        let matrix = unpack(dim, |at| at as f64);
+        for (t, tile) in tiles(dim).iter().enumerate() {
+            for (a, b) in (0..tile.rows).flat_map(|a| (0..tile.cols).map(move |b| (a, b))) {
+                let (i, j) = (tile.i + a, tile.j + b);
+                if j <= i {
+                    let at = (t * Tile::LEN + a * TILE + b) as f64;
+                    assert_eq!([matrix[i * dim + j], matrix[j * dim + i]], [at, at]);
+                }
             }
         }
     }
-    out
 }

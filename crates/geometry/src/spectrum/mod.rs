@@ -6,7 +6,7 @@ mod flip;
 mod generalised;
 mod overlap;
 pub(crate) mod product;
-mod solver;
+pub(crate) mod solver;
 mod summary;
 
 use serde::{Deserialize, Serialize};

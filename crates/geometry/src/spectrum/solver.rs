@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use polariscope_data::{EigenError, SymmetricEigen, symmetric_eigen, to_one};
+use polariscope_data::{
+    EigenError, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, to_one,
+};
 use polariscope_diff::Device;
 use polariscope_diff::cuda::{Eigen, Gpu};
 
@@ -30,17 +32,24 @@ impl Solver {
     /// Eigenvalues and eigenvectors of a symmetric n × n matrix; by the processor where the GPU's library is not there.
     pub fn eigen(&self, matrix: &[f64], n: usize) -> Result<SymmetricEigen, GeometryError> {
         if let Solver::Card(gpu) = self {
-            if !matrix.iter().all(|x| x.is_finite()) {
-                return Err(EigenError.into());
-            }
-            let scale = to_one(matrix);
-            let scaled: Vec<f64> = matrix.iter().map(|x| x * scale).collect();
+            let (scaled, scale) = near_one(matrix)?;
             if let Some(Eigen { values, vectors }) = gpu.eigen(&scaled, n)? {
                 let values = values.iter().map(|x| x / scale).collect();
                 return Ok(SymmetricEigen::ascending(values, &vectors));
             }
         }
         Ok(symmetric_eigen(matrix, n)?)
+    }
+
+    /// Eigenvalues alone, largest first.
+    pub fn eigenvalues(&self, matrix: &[f64], n: usize) -> Result<Vec<f64>, GeometryError> {
+        if let Solver::Card(gpu) = self {
+            let (scaled, scale) = near_one(matrix)?;
+            if let Some(values) = gpu.eigenvalues(&scaled, n)? {
+                return Ok(values.iter().rev().map(|x| x / scale).collect());
+            }
+        }
+        Ok(symmetric_eigenvalues(matrix, n)?)
     }
 
     /// A Bᵀ of n × n matrices.
@@ -56,4 +65,13 @@ impl Solver {
         gpu.download(&to, &mut out)?;
         Ok(out)
     }
+}
+
+/// The matrix times the power of two that brings its largest number near 1, and that power.
+fn near_one(matrix: &[f64]) -> Result<(Vec<f64>, f64), GeometryError> {
+    if !matrix.iter().all(|x| x.is_finite()) {
+        return Err(EigenError.into());
+    }
+    let scale = to_one(matrix);
+    Ok((matrix.iter().map(|x| x * scale).collect(), scale))
 }

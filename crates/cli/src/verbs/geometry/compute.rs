@@ -135,7 +135,7 @@ pub fn sample<T: Float>(
                 counted(total, "network")
             ),
         },
-        bytes: 0.0,
+        bytes: Sampler::<T>::memory(sampler.dim()),
     };
     let mut watch = Watch::new(directory, work, common);
     while !sampler.done(&state) {
@@ -167,7 +167,7 @@ pub fn of_sample(
             .errors
             .iter_mut()
             .for_each(|(_, e)| *e *= question.scale);
-        let summary = sampled.summary(&spectrum, question.scale)?;
+        let summary = sampled.summary(&spectrum, question.scale, device)?;
         let mut found = assemble(question, matrix, spectrum, summary);
         found.answer.networks = Some(sampled.networks());
         found.answer.relative_error = sampled.relative_error();

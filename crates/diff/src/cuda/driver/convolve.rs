@@ -135,7 +135,9 @@ impl Prepared {
             window: Sliding::new(convolution)?,
             scratch: 0,
         };
-        let (handle, x, w, y, window) = prepared.parts(library);
+        let handle = library.0;
+        let (x, w, y) = (prepared.x.0, prepared.w.0, prepared.y.0);
+        let window = prepared.window.0;
         // SAFETY: all of these live.
         prepared.scratch = unsafe {
             match convolution.contraction {
@@ -153,20 +155,6 @@ impl Prepared {
         Ok(prepared)
     }
 
-    #[allow(clippy::type_complexity)]
-    fn parts(
-        &self,
-        library: &Library,
-    ) -> (
-        cudnn::cudnnHandle_t,
-        cudnn::cudnnTensorDescriptor_t,
-        cudnn::cudnnFilterDescriptor_t,
-        cudnn::cudnnTensorDescriptor_t,
-        cudnn::cudnnConvolutionDescriptor_t,
-    ) {
-        (library.0, self.x.0, self.w.0, self.y.0, self.window.0)
-    }
-
     /// Runs it for every network: result, arguments, memory of its own.
     ///
     /// # Safety
@@ -176,7 +164,8 @@ impl Prepared {
         library: &Library,
         [result, first, second, scratch]: [Address; 4],
     ) -> Result<(), CudnnError> {
-        let (handle, x, w, y, window) = self.parts(library);
+        let handle = library.0;
+        let (x, w, y, window) = (self.x.0, self.w.0, self.y.0, self.window.0);
         let one: *const c_void = (&raw const ONE).cast();
         let zero: *const c_void = (&raw const ZERO).cast();
         let Convolution {

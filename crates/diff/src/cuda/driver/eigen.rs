@@ -15,6 +15,9 @@ pub struct Eigen {
     pub vectors: Vec<f64>,
 }
 
+/// Eigenvalues, and what was left where the matrix was.
+type Solved = (Vec<f64>, Array<f64>);
+
 /// A handle of the library with its options, given back when it is dropped.
 struct Solver {
     handle: sys::cusolverDnHandle_t,
@@ -48,6 +51,29 @@ impl Drop for Solver {
 impl Gpu {
     /// Decomposes a symmetric matrix of n × n numbers; nothing where cuSOLVER cannot be loaded.
     pub fn eigen(&self, matrix: &[f64], n: usize) -> Result<Option<Eigen>, CudaError> {
+        let mode = sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_VECTOR;
+        let Some((values, a)) = self.solve(matrix, n, mode)? else {
+            return Ok(None);
+        };
+        // Columns of its column-major matrix are our rows.
+        let mut vectors = vec![0.0; n * n];
+        self.download(&a, &mut vectors)?;
+        Ok(Some(Eigen { values, vectors }))
+    }
+
+    /// Its eigenvalues alone, smallest first: several times faster.
+    pub fn eigenvalues(&self, matrix: &[f64], n: usize) -> Result<Option<Vec<f64>>, CudaError> {
+        let mode = sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_NOVECTOR;
+        let solved = self.solve(matrix, n, mode)?;
+        Ok(solved.map(|(values, _)| values))
+    }
+
+    fn solve(
+        &self,
+        matrix: &[f64],
+        n: usize,
+        mode: sys::cusolverEigMode_t,
+    ) -> Result<Option<Solved>, CudaError> {
         assert_eq!(matrix.len(), n * n, "the matrix is square");
         // SAFETY: this only tries to load a library, whose own start-up code is trusted as the system's is.
         if n == 0 || !unsafe { sys::is_culib_present() } {
@@ -63,7 +89,6 @@ impl Gpu {
         let info: Array<u32> = self.zeros(1)?;
         let [matrix_at, values_at] = [self.touch(&a, n * n), self.touch(&values, n)];
         const KIND: sys::cudaDataType = sys::cudaDataType::CUDA_R_64F;
-        const VECTORS: sys::cusolverEigMode_t = sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_VECTOR;
         const LOWER: sys::cublasFillMode_t = sys::cublasFillMode_t::CUBLAS_FILL_MODE_LOWER;
         let (mut on_device, mut on_host) = (0, 0);
         // SAFETY: the arrays have n × n and n numbers, and the two sizes are ours.
@@ -71,7 +96,7 @@ impl Gpu {
             sys::cusolverDnXsyevd_bufferSize(
                 solver.handle,
                 solver.params,
-                VECTORS,
+                mode,
                 LOWER,
                 n as i64,
                 KIND,
@@ -98,7 +123,7 @@ impl Gpu {
             sys::cusolverDnXsyevd(
                 solver.handle,
                 solver.params,
-                VECTORS,
+                mode,
                 LOWER,
                 n as i64,
                 KIND,
@@ -121,13 +146,8 @@ impl Gpu {
         if left[0] != 0 {
             return Err(wrong(format!("{} eigenvalues did not converge", left[0])));
         }
-        let (mut found, mut vectors) = (vec![0.0; n], vec![0.0; n * n]);
+        let mut found = vec![0.0; n];
         self.download(&values, &mut found)?;
-        // Columns of its column-major matrix are our rows.
-        self.download(&a, &mut vectors)?;
-        Ok(Some(Eigen {
-            values: found,
-            vectors,
-        }))
+        Ok(Some((found, a)))
     }
 }

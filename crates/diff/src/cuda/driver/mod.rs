@@ -208,6 +208,15 @@ impl Gpu {
             .0)
     }
 
+    /// Bytes that it has, free or not.
+    pub fn memory(&self) -> Result<usize, CudaError> {
+        let asked = self.context.mem_get_info();
+        Ok(asked
+            .map_err(said)
+            .map_err(failed("asking for its memory"))?
+            .1)
+    }
+
     /// Copies numbers to the GPU, to number `at` of an array and those after it.
     pub fn upload<T: Stored>(&self, from: &[T], at: usize, to: &Array<T>) -> Result<(), CudaError> {
         let start = self.touch(to, at + from.len()) + (at * size_of::<T>()) as Address;

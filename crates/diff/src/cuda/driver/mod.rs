@@ -201,20 +201,17 @@ impl Gpu {
 
     /// Bytes that are free.
     pub fn free(&self) -> Result<usize, CudaError> {
-        let asked = self.context.mem_get_info();
-        Ok(asked
-            .map_err(said)
-            .map_err(failed("asking for its memory"))?
-            .0)
+        Ok(self.free_and_all()?.0)
     }
 
     /// Bytes that it has, free or not.
     pub fn memory(&self) -> Result<usize, CudaError> {
-        let asked = self.context.mem_get_info();
-        Ok(asked
-            .map_err(said)
-            .map_err(failed("asking for its memory"))?
-            .1)
+        Ok(self.free_and_all()?.1)
+    }
+
+    fn free_and_all(&self) -> Result<(usize, usize), CudaError> {
+        let asked = self.context.mem_get_info().map_err(said);
+        asked.map_err(failed("asking for its memory"))
     }
 
     /// Copies numbers to the GPU, to number `at` of an array and those after it.

@@ -143,6 +143,9 @@ impl Gpu {
         touched: impl FnOnce() -> Touched,
         call: impl FnOnce(&Arc<CudaStream>, cublas::cublasHandle_t) -> Result<(), CudaError>,
     ) -> Result<(), CudaError> {
+        // The vendor's libraries work on the device of the thread, and a thread may be new to this one.
+        let bound = self.context.bind_to_thread().map_err(said);
+        bound.map_err(failed("taking up the device"))?;
         TRACKER.with_borrow_mut(|tracker| match tracker {
             None => call(&self.lane.stream, *self.lane.blas.handle()),
             Some(tracker) => {

@@ -54,7 +54,9 @@ impl Convolution {
             .iter()
             .all(|(before, after)| before == after);
         let large = s.c >= CHANNELS && s.o >= CHANNELS && operations >= OPERATIONS;
-        (conv.groups == 1 && even && large).then_some(Convolution {
+        // Its indices are ints.
+        let small = s.n * (s.c * s.h * s.w).max(s.o * s.oh * s.ow) < 1 << 31;
+        (conv.groups == 1 && even && large && small).then_some(Convolution {
             contraction,
             networks: conv.networks,
             window: conv.window,

@@ -4,6 +4,7 @@
 //! rounded to multiples of the quantum.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use polariscope_diff::Dtype;
 use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
@@ -68,6 +69,8 @@ pub(crate) struct Gram<T> {
     traces: Kernel,
     /// Traces of the networks added since the last look, by group.
     found: Vec<Vec<f64>>,
+    /// What the last look took.
+    looking: Duration,
 }
 
 /// Bytes that `groups` sums of products of `dim` × `dim` numbers take there.
@@ -107,6 +110,7 @@ impl<T: Float> Gram<T> {
             traces: kernels.remove(1),
             add: kernels.remove(0),
             found: vec![Vec::new(); groups],
+            looking: Duration::ZERO,
             gpu,
         })
     }
@@ -160,8 +164,14 @@ impl<T: Float> Gram<T> {
         Ok(())
     }
 
+    /// What the last look at the sums took.
+    pub fn looking(&self) -> Duration {
+        self.looking
+    }
+
     /// Moves what was added to the sums of a run.
     pub fn take(&mut self, sums: &mut [Sum]) -> Result<(), GeometryError> {
+        let start = Instant::now();
         let mut wrong = [0];
         self.gpu.download(&self.wrong, &mut wrong)?;
         if wrong[0] != 0 {
@@ -177,6 +187,7 @@ impl<T: Float> Gram<T> {
             self.gpu.clear(&self.sums[group])?;
             sum.take(&entries, &traces, self.quantum)?;
         }
+        self.looking = start.elapsed();
         Ok(())
     }
 }

@@ -43,8 +43,9 @@ const ROWS: usize = 256;
 const WORK: f64 = 300.0;
 /// Networks of a block on a GPU.
 const ON_A_GPU: usize = 16;
-/// How long a GPU sums before its sums are fetched.
+/// How long a GPU sums before its sums are fetched, at least, and how many times as long as that takes.
 const LOOK: Duration = Duration::from_millis(500);
+const LOOKS: u32 = 4;
 /// No stop rule asks for more networks.
 pub const MOST: u64 = 1 << 20;
 
@@ -264,11 +265,12 @@ impl<T: Float> Sampler<T> {
         }
     }
 
-    /// Computes one wave, the next block of every group; on a GPU that sums by itself, those of half a second.
+    /// Computes one wave, the next block of every group; on a GPU that sums by itself, those of half a second or more.
     pub fn advance(&self, state: &mut State) -> Result<(), GeometryError> {
         if let Some(gram) = &self.gram {
             let mut gram = gram.lock().unwrap_or_else(PoisonError::into_inner);
             let (started, mut waves) = (Instant::now(), state.waves);
+            let look = LOOK.max(LOOKS * gram.looking());
             loop {
                 for (group, networks) in self.blocks(waves).iter().enumerate() {
                     if !networks.is_empty() {
@@ -279,7 +281,7 @@ impl<T: Float> Sampler<T> {
                 waves += 1;
                 let over = waves * self.wave() >= self.limit.networks();
                 let asked = matches!(self.limit, Limit::Error(_)) && due(waves);
-                if over || asked || started.elapsed() > LOOK {
+                if over || asked || started.elapsed() > look {
                     gram.take(&mut state.sums)?;
                     state.waves = waves;
                     return Ok(());

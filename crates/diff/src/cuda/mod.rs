@@ -133,7 +133,7 @@ impl<T: Number> Workspace<T> {
         precision: Precision,
         given: impl Fn(usize) -> Option<Arc<Array<T>>>,
     ) -> Result<Self, CudaError> {
-        // Its products are TF32.
+        // cuDNN's products are TF32.
         let library = |step: &Step| match (T::DTYPE, precision) {
             (Dtype::F32, Precision::Fast) => gpu.convolution(&Convolution::new(step)?),
             _ => None,

@@ -238,22 +238,17 @@ static ONE: f32 = 1.0;
 static ZERO: f32 = 0.0;
 
 impl Gpu {
-    /// cuDNN, loaded when it is first asked for.
+    /// cuDNN, loaded when it is first asked for, for the device of the thread.
     fn library(&self) -> Option<&Mutex<Library>> {
-        let load = || {
-            self.context.bind_to_thread().ok()?;
-            Library::load().map(Mutex::new)
-        };
+        let load = || Library::load().map(Mutex::new);
         self.library.get_or_init(load).as_ref()
     }
 
     /// A convolution, if cuDNN is there and takes it.
     pub(in crate::cuda) fn convolution(&self, convolution: &Convolution) -> Option<Prepared> {
-        let library = self
-            .library()?
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         self.context.bind_to_thread().ok()?;
+        let library = self.library()?;
+        let library = library.lock().unwrap_or_else(PoisonError::into_inner);
         let prepared = Prepared::new(&library, convolution).ok()?;
         (prepared.scratch <= SCRATCH).then_some(prepared)
     }

@@ -64,6 +64,11 @@ impl Sizes {
         }
     }
 
+    /// Whether ints are enough for indices into images.
+    pub fn are_small(&self) -> bool {
+        self.x().max(self.y()) < 1 << 31
+    }
+
     /// Numbers of x, w and y.
     fn x(&self) -> usize {
         self.n * self.c * self.h * self.w

@@ -30,16 +30,16 @@ pub struct Gather {
     pub result: [usize; 2],
     /// Along height and width.
     pub taps: [usize; 2],
-    /// Positions that lie so far from each other, along height and width, see the same taps inside the image.
-    pub phases: [usize; 2],
-    /// The first tap that position `phase` sees is number (phase + `before`) % `phases`.
-    pub before: [usize; 2],
     /// The same along height and width, where it is one number.
     pub affine: Option<[Affine; 2]>,
     /// Statements from y, x of the result and ty, tx to sy, sx of the image, and whether they are `inside`.
     pub map: String,
     /// Where the weight from channel c by tap t to channel m is.
     pub weight: String,
+    /// Positions that lie so far from each other, along height and width, see the same taps inside the image.
+    pub phases: [usize; 2],
+    /// The first tap that position `phase` sees is number (phase + `before`) % `phases`.
+    pub before: [usize; 2],
 }
 
 impl Gather {
@@ -54,8 +54,6 @@ impl Gather {
             image: [s.h, s.w],
             result: [s.oh, s.ow],
             taps: window.kernel,
-            phases: [1, 1],
-            before: [0, 0],
             affine: Some([0, 1].map(|axis| Affine {
                 times: window.stride[axis],
                 tap: window.dilation[axis] as isize,
@@ -74,6 +72,8 @@ impl Gather {
                 s.w
             ),
             weight: format!("(m * {} + c) * {} + t", s.c, s.taps),
+            phases: [1, 1],
+            before: [0, 0],
         })
     }
 
@@ -89,11 +89,6 @@ impl Gather {
             image: [s.oh, s.ow],
             result: [s.h, s.w],
             taps: window.kernel,
-            phases: match window.dilation {
-                [1, 1] => window.stride,
-                _ => [1, 1],
-            },
-            before: window.pad.map(|pad| pad.0),
             affine: (window.stride == [1, 1]).then(|| {
                 [0, 1].map(|axis| Affine {
                     times: 1,
@@ -112,6 +107,11 @@ impl Gather {
                 s.ow
             ),
             weight: format!("(c * {} + m) * {} + t", s.c, s.taps),
+            phases: match window.dilation {
+                [1, 1] => window.stride,
+                _ => [1, 1],
+            },
+            before: window.pad.map(|pad| pad.0),
         })
     }
 

@@ -33,7 +33,7 @@ pub struct Convolution {
 }
 
 impl Convolution {
-    /// The step, if it is one.
+    /// The step, if it is one of these.
     pub fn new(step: &Step) -> Option<Self> {
         let shape = |i: usize| step.args[i].shape.as_slice();
         let Kernel::Op(op) = &step.kernel else {
@@ -54,9 +54,7 @@ impl Convolution {
             .iter()
             .all(|(before, after)| before == after);
         let large = s.c >= CHANNELS && s.o >= CHANNELS && operations >= OPERATIONS;
-        // Its indices are ints.
-        let small = s.n * (s.c * s.h * s.w).max(s.o * s.oh * s.ow) < 1 << 31;
-        (conv.groups == 1 && even && large && small).then_some(Convolution {
+        (conv.groups == 1 && even && large && s.are_small()).then_some(Convolution {
             contraction,
             networks: conv.networks,
             window: conv.window,

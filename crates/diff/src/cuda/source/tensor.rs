@@ -254,8 +254,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
     let s = Sizes::new(conv, x, w);
     let (positions, plane, columns) = (s.oh * s.ow, s.h * s.w, s.cg * s.taps);
     let terms = s.n * positions;
-    let small = s.n * (s.c * plane).max(s.o * positions) < 1 << 31;
-    if conv.groups != 1 || s.o < CHANNELS || columns < CHANNELS || terms < SLAB || !small {
+    if conv.groups != 1 || s.o < CHANNELS || columns < CHANNELS || terms < SLAB || !s.are_small() {
         return None;
     }
     let slabs = terms.div_ceil(SLAB);
@@ -349,7 +348,6 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
 }
 
 /// Parts that slabs are cut into: whole rounds of the blocks that the chip holds, and parts that are worth their sum.
-/// Adding up `SUM` numbers takes as long as a slab of a large tile.
 fn parts(tiles: usize, slabs: usize, numbers: usize) -> usize {
     let time = |&parts: &usize| {
         let rounds = (tiles * parts).div_ceil(BLOCKS);

@@ -64,7 +64,7 @@ pub fn networks(
         method: Method::Sample,
         gradient: match probes {
             None => Gradient::Dipole { h: 100.0 },
-            Some(_) => Gradient::Autodiff,
+            Some(_) => Gradient::Local,
         },
         probe: Probe::Gauss { sigma: 1.0 },
         probes: probes.unwrap_or(1),

@@ -42,7 +42,9 @@ pub struct Sample {
 impl Sample {
     fn new(graph: Graph, gradient: Gradient, x: Vec<f32>) -> Result<Self, Failure> {
         let (probe, probes, centring) = match gradient {
-            Gradient::Autodiff => (Probe::Gauss { sigma: 1.0 }, 128, Centring::None),
+            Gradient::Coherent | Gradient::Local => {
+                (Probe::Gauss { sigma: 1.0 }, 128, Centring::None)
+            }
             Gradient::Dipole { .. } => {
                 let source = "one point".to_owned();
                 let x = x.iter().map(|&x| f64::from(x)).collect();
@@ -81,11 +83,8 @@ impl Sample {
     fn check(&self) -> Result<Vec<f32>, Failure> {
         let weights = Weights::draw(&self.graph, 0, 0);
         Ok(match self.gradient {
-            Gradient::Autodiff => Network::new(self.graph.clone()).input_gradient(
-                &weights,
-                &self.x,
-                Scalar::Logit(0),
-            )?,
+            Gradient::Coherent | Gradient::Local => Network::new(self.graph.clone())
+                .input_gradient(&weights, &self.x, Scalar::Logit(0))?,
             Gradient::Dipole { h } => {
                 Dipole::new(&self.graph, h, Scalar::Logit(0))?.gradient(&weights, &self.x)?
             }
@@ -212,7 +211,7 @@ impl Task {
                 Task::Sample(Box::new(Sample::new(graph, dipole, x)?))
             }
             "grad-lenet" | "grad-resnet18" => {
-                Task::Sample(Box::new(Sample::new(graph, Gradient::Autodiff, x)?))
+                Task::Sample(Box::new(Sample::new(graph, Gradient::Local, x)?))
             }
             _ => Task::Gradient {
                 network: Network::new(graph),

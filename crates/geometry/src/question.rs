@@ -7,7 +7,7 @@
 //! for text in ["mean", "all", "0", "7"] {
 //!     assert_eq!(text.parse::<Output>()?.to_string(), text);
 //! }
-//! for text in ["autodiff", "dipole:100", "dipole:0.5"] {
+//! for text in ["coherent", "local", "dipole:100", "dipole:0.5"] {
 //!     assert_eq!(text.parse::<Gradient>()?.to_string(), text);
 //! }
 //! for text in ["exact", "meanfield", "kernel", "sample", "mixed"] {
@@ -61,11 +61,13 @@ impl FromStr for Output {
     }
 }
 
-/// Which derivative.
+/// Which geometry: whose gradients are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Gradient {
-    /// The exact one.
-    Autodiff,
+    /// Those at two independent points: E_θ[ḡ ḡᵀ] with ḡ = E_x ∇f(x), what of the gradient all inputs share.
+    Coherent,
+    /// Both at the same point: E_θ E_x[∇f ∇fᵀ].
+    Local,
     /// Central differences (f(x + h eᵢ) − f(x − h eᵢ)) / 2h, the probing radius of the NAD paper.
     Dipole {
         /// Step.
@@ -76,7 +78,8 @@ pub enum Gradient {
 impl fmt::Display for Gradient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Gradient::Autodiff => f.write_str("autodiff"),
+            Gradient::Coherent => f.write_str("coherent"),
+            Gradient::Local => f.write_str("local"),
             Gradient::Dipole { h } => write!(f, "dipole:{h}"),
         }
     }
@@ -86,10 +89,14 @@ impl FromStr for Gradient {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || "it is autodiff or dipole:H with a step H above 0, such as dipole:100".to_string();
+        let wrong = || {
+            "it is coherent, local or dipole:H with a step H above 0, such as dipole:100"
+                .to_string()
+        };
         match text {
-            "autodiff" => Ok(Gradient::Autodiff),
+            "coherent" => Ok(Gradient::Coherent),
+            // `autodiff` is what local was called.
+            "local" | "autodiff" => Ok(Gradient::Local),
             "dipole" => Ok(Gradient::Dipole { h: 100.0 }),
             _ => {
                 let step = text.strip_prefix("dipole:").ok_or_else(wrong)?;

@@ -13,7 +13,7 @@ fn config(output: Output, readouts: Readouts) -> SampleConfig {
     SampleConfig {
         seed: 7,
         method: Method::Sample,
-        gradient: Gradient::Autodiff,
+        gradient: Gradient::Local,
         probe: Probe::Gauss { sigma: 1.0 },
         probes: 2,
         output,

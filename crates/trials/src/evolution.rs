@@ -114,7 +114,7 @@ impl Experiment for Evolution {
         let [train, _] = images.run(self.lab.seed, cell.run);
         let name = cell.level("network");
         let networks = self.lab.pick(2000, 10_000);
-        let make = || Lens::Autodiff { networks }.geometry(name, self.lab.seed, self.lab.place);
+        let make = || Lens::Local { networks }.geometry(name, self.lab.seed, self.lab.place);
         let g = self.geometries.get(name.to_string(), make)?;
         let s = Cloud::new(train.x.clone(), images.dim);
         // GSG = Σ (Gx)(Gx)ᵀ, channel by channel.

@@ -27,7 +27,7 @@ pub enum Lens {
         networks: u64,
     },
     /// Gradients at Gaussian points, over random networks.
-    Autodiff {
+    Local {
         /// How many.
         networks: u64,
     },
@@ -44,14 +44,14 @@ pub enum Lens {
     },
 }
 
-/// Points of a network in [`Lens::Autodiff`].
+/// Points of a network in [`Lens::Local`].
 const PROBES: usize = 8;
 
 impl fmt::Display for Lens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Lens::Dipole { h, .. } => write!(f, "dipole:{h}"),
-            Lens::Autodiff { .. } => f.write_str("autodiff"),
+            Lens::Local { .. } => f.write_str("local"),
             Lens::Gelu { .. } => f.write_str("gelu"),
             Lens::MeanField { .. } => f.write_str("meanfield"),
         }
@@ -88,12 +88,12 @@ impl Lens {
                 if let Ok(g) = exact(&graph, &Probe::Zero, Output::Logit(0)) {
                     return Ok(g);
                 }
-                let config = config(Gradient::Autodiff, point(1e-4), seed, place);
+                let config = config(Gradient::Local, point(1e-4), seed, place);
                 (graph, config, networks)
             }
-            Lens::Autodiff { networks } => (
+            Lens::Local { networks } => (
                 zoo(name, &options)?,
-                config(Gradient::Autodiff, point(1.0), seed, place),
+                config(Gradient::Local, point(1.0), seed, place),
                 networks,
             ),
             Lens::Dipole { h, networks } => {
@@ -134,7 +134,7 @@ fn config(gradient: Gradient, probe: Probe, seed: u64, place: Place) -> SampleCo
 }
 
 fn sample(graph: &Graph, mut config: SampleConfig, networks: u64) -> Result<Kron, TrialError> {
-    if config.gradient == Gradient::Autodiff {
+    if config.gradient == Gradient::Local {
         config.readouts = best_readouts::<f32>(graph, &config)?;
     }
     let limit = Limit::Networks(networks);

@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
 const LENSES: [&str; 8] = [
     "gelu",
     "meanfield",
-    "autodiff",
+    "local",
     "dipole:0.1",
     "dipole:1",
     "dipole:3",
@@ -60,7 +60,7 @@ impl Radius {
                 "meanfield" => Lens::MeanField {
                     points: self.lab.pick(16, 64),
                 },
-                _ => Lens::Autodiff { networks },
+                _ => Lens::Local { networks },
             },
         }
     }

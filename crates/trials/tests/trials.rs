@@ -146,6 +146,6 @@ fn lenses_find_the_same_geometry() {
     let field = trace(Lens::MeanField { points: 4 });
     assert!((field * 108.0 - 1.0).abs() < 1e-3, "{field}");
     // Eight points of a network go together: about 400 independent traces that scatter by a half.
-    let sampled = trace(Lens::Autodiff { networks: 400 });
+    let sampled = trace(Lens::Local { networks: 400 });
     assert!((sampled * 108.0 - 1.0).abs() < 0.1, "{sampled}");
 }

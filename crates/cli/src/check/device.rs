@@ -187,7 +187,7 @@ fn geometry(ordinal: usize) -> Result<f64, Fault> {
         let config = SampleConfig {
             seed: 7,
             method: Method::Sample,
-            gradient: Gradient::Autodiff,
+            gradient: Gradient::Local,
             probe: Probe::Gauss { sigma: 1.0 },
             probes: 2,
             output: Output::Logit(0),

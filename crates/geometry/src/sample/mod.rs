@@ -121,7 +121,7 @@ impl State {
 /// let config = SampleConfig {
 ///     seed: 0,
 ///     method: Method::Sample,
-///     gradient: Gradient::Autodiff,
+///     gradient: Gradient::Local,
 ///     probe: Probe::Gauss { sigma: 1.0 },
 ///     probes: 4,
 ///     output: Output::Logit(0),

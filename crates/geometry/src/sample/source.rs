@@ -62,7 +62,7 @@ impl Config {
         if self.method == Method::Mixed && self.output == Output::All {
             return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
         }
-        if self.method == Method::Mixed && self.gradient != Gradient::Autodiff {
+        if self.method == Method::Mixed && self.gradient != Gradient::Local {
             return wrong("mixed has its own exact derivative: leave --gradient out".into());
         }
         if self.centring == Centring::Mean && self.probes > 1 {
@@ -122,10 +122,10 @@ impl<T: Number> Source<T> {
         let integrable = given.is_empty()
             && config.readouts != Readouts::Own
             && config.method == Method::Sample
-            && config.gradient == Gradient::Autodiff;
+            && config.gradient == Gradient::Local;
         let trunk = Trunk::of(graph).filter(|_| integrable);
         let dipole = match (config.gradient, config.output) {
-            (Gradient::Autodiff, _) => None,
+            (Gradient::Coherent | Gradient::Local, _) => None,
             (Gradient::Dipole { .. }, Output::All) => {
                 return Err(GeometryError::Question(
                     "a dipole takes one output at a time: use --logit k or --logit mean".into(),
@@ -185,7 +185,7 @@ impl<T: Number> Source<T> {
     pub fn work(&self) -> f64 {
         let forward = multiplications(self.network.graph()) as f64;
         let gradients = match self.config.gradient {
-            Gradient::Autodiff => 3.0 * self.rows_a_network() as f64,
+            Gradient::Coherent | Gradient::Local => 3.0 * self.rows_a_network() as f64,
             Gradient::Dipole { .. } => (2 * self.dim() * self.rows_a_network()) as f64,
         };
         self.draws() + gradients * forward
@@ -497,7 +497,7 @@ impl<T: Number> Source<T> {
     /// A few networks, to set the scale: the largest diagonal entry of their A.
     pub fn largest(&self) -> Result<f64, GeometryError> {
         let networks = match (self.given.len(), self.config.gradient) {
-            (0, Gradient::Autodiff) => PILOTS,
+            (0, Gradient::Coherent | Gradient::Local) => PILOTS,
             // A dipole takes as long as hundreds of gradients.
             (0, Gradient::Dipole { .. }) => 1,
             (given, _) => given as u64,

@@ -253,7 +253,7 @@ pub fn compare_with_closed_form(
     common: &Common,
 ) -> Result<(), CliError> {
     let plain = question.method == Method::Sample
-        && question.gradient == Gradient::Autodiff
+        && question.gradient == Gradient::Local
         && question.compat.is_none();
     let Some(method) = question.closed_form(graph).filter(|_| plain) else {
         return Ok(());

@@ -207,7 +207,7 @@ impl QuestionArgs {
             probe: Probe::Zero,
             probes: 1,
             output: self.logit.unwrap_or(Output::Logit(0)),
-            gradient: self.gradient.unwrap_or(Gradient::Autodiff),
+            gradient: self.gradient.unwrap_or(Gradient::Local),
             centring: Centring::None,
             limit,
             integrate: Integrate::LastLayer,

@@ -63,6 +63,17 @@ pub fn mean_field(
     Ok(mean)
 }
 
+/// The coherent geometry in closed form: E_θ[ḡ ḡᵀ] with ḡ = E_x ∇f(x).
+pub fn coherent(
+    graph: &Graph,
+    probe: &Probe,
+    probes: usize,
+    output: Output,
+    seed: u64,
+) -> Result<Kron, GeometryError> {
+    mean_field(graph, probe, probes, output, seed)
+}
+
 impl From<Output> for Readout {
     fn from(output: Output) -> Readout {
         match output {

@@ -1,7 +1,7 @@
 //! G in closed form: exactly, or at infinite width.
 
 use polariscope_graph::Graph;
-use polariscope_meanfield::{Covariance, ExactProbe, Readout};
+use polariscope_meanfield::{Covariance, ExactProbe, Inputs, Readout};
 use rayon::prelude::*;
 
 use crate::{GeometryError, Kron, Output, Probe};
@@ -39,31 +39,22 @@ pub fn mean_field(
     seed: u64,
 ) -> Result<Kron, GeometryError> {
     let points = points(graph.input().len(), probe, probes, seed)?;
-    let one = |x: &Vec<f64>| polariscope_meanfield::mean_field(graph, x, output.into()).map(kron);
-    // Few at a time: each holds several matrices.
-    let mut sum: Option<Kron> = None;
-    for pair in points.chunks(2) {
-        let found: Vec<Kron> = pair.par_iter().map(one).collect::<Result<_, _>>()?;
-        for g in found {
-            match &mut sum {
-                None => sum = Some(g),
-                Some(sum) => sum
-                    .factor
-                    .iter_mut()
-                    .zip(&g.factor)
-                    .for_each(|(a, b)| *a += b),
-            }
-        }
-    }
-    let mut mean =
-        sum.ok_or_else(|| GeometryError::Question("there must be at least one probe".into()))?;
-    mean.factor
-        .iter_mut()
-        .for_each(|x| *x /= points.len() as f64);
-    Ok(mean)
+    mean(points, |x| {
+        Ok(polariscope_meanfield::mean_field(graph, &x, output.into()).map(kron)?)
+    })
 }
 
-/// The coherent geometry in closed form: E_θ[ḡ ḡᵀ] with ḡ = E_x ∇f(x).
+/// The coherent geometry at infinite width: E_θ[ḡ ḡᵀ] with ḡ = E_x ∇f(x), for inputs from N(0, σ²I) in one walk, for
+/// listed ones averaged over `probes` pairs of neighbours in the list. At one point it is the local one.
+///
+/// ```
+/// use polariscope_geometry::{Output, Probe, coherent};
+/// use polariscope_graph::{ZooOptions, zoo};
+/// let options = ZooOptions { input: Some("1x32x32".parse()?), ..ZooOptions::default() };
+/// let g = coherent(&zoo("lenet", &options)?, &Probe::Gauss { sigma: 1.0 }, 1, Output::Logit(0), 0)?;
+/// assert_eq!((g.channels, g.n), (1, 1024));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn coherent(
     graph: &Graph,
     probe: &Probe,
@@ -71,7 +62,81 @@ pub fn coherent(
     output: Output,
     seed: u64,
 ) -> Result<Kron, GeometryError> {
-    mean_field(graph, probe, probes, output, seed)
+    let at = |inputs| polariscope_meanfield::coherent(graph, inputs, output.into()).map(kron);
+    match probe {
+        Probe::Zero => mean_field(graph, probe, 1, output, seed),
+        Probe::Gauss { sigma } => Ok(at(Inputs::White { sigma: *sigma })?),
+        Probe::Points { .. } => {
+            let points = points(graph.input().len(), probe, probes, seed)?;
+            if points.len() < 2 {
+                return Err(GeometryError::Question(
+                    "the coherent geometry takes gradients at two inputs or more: give more points, or take --gradient \
+                     local"
+                        .into(),
+                ));
+            }
+            // A ring: every point with the next one. Of two points that is one pair.
+            let pairs = if points.len() == 2 { 1 } else { points.len() };
+            let pair = |i: usize| -> Result<Kron, GeometryError> {
+                let next = &points[(i + 1) % points.len()];
+                let mut g = at(Inputs::Given([&points[i], next]))?;
+                symmetrise(&mut g);
+                Ok(g)
+            };
+            mean((0..pairs).collect(), pair)
+        }
+    }
+}
+
+/// The coherent geometry for inputs from N(0, σ²I), and the local one found in the same way.
+pub fn coherent_and_local(
+    graph: &Graph,
+    sigma: f64,
+    output: Output,
+) -> Result<[Kron; 2], GeometryError> {
+    let both = polariscope_meanfield::coherent_and_local(graph, sigma, output.into())?;
+    Ok(both.map(kron))
+}
+
+/// (A + Aᵀ)/2: the two inputs can be exchanged.
+fn symmetrise(g: &mut Kron) {
+    let n = g.n;
+    for i in 0..n {
+        for j in 0..i {
+            let half = 0.5 * (g.factor[i * n + j] + g.factor[j * n + i]);
+            (g.factor[i * n + j], g.factor[j * n + i]) = (half, half);
+        }
+    }
+}
+
+/// The mean of geometries, few of them at a time: each holds several matrices.
+fn mean<I: Sync + Send>(
+    items: Vec<I>,
+    one: impl Fn(I) -> Result<Kron, GeometryError> + Sync,
+) -> Result<Kron, GeometryError> {
+    let count = items.len();
+    let mut sum: Option<Kron> = None;
+    let mut items = items.into_iter();
+    loop {
+        let some: Vec<I> = items.by_ref().take(2).collect();
+        if some.is_empty() {
+            break;
+        }
+        let found: Vec<Kron> = some.into_par_iter().map(&one).collect::<Result<_, _>>()?;
+        for g in found {
+            match &mut sum {
+                None => sum = Some(g),
+                Some(sum) => {
+                    let pairs = sum.factor.iter_mut().zip(&g.factor);
+                    pairs.for_each(|(a, b)| *a += b);
+                }
+            }
+        }
+    }
+    let mut mean =
+        sum.ok_or_else(|| GeometryError::Question("there must be at least one probe".into()))?;
+    mean.factor.iter_mut().for_each(|x| *x /= count as f64);
+    Ok(mean)
 }
 
 impl From<Output> for Readout {

@@ -22,7 +22,7 @@ mod spectrum;
 pub mod theory;
 
 pub use align::{Alignment, Match, Verdict, align};
-pub use closed::{coherent, exact, mean_field};
+pub use closed::{coherent, coherent_and_local, exact, mean_field};
 pub use error::GeometryError;
 pub use evolution::{Evolution, EvolutionConfig, FiniteStep, evolution, finite_steps};
 pub use kernel::{KernelRefusal, kernel, kernel_memory};

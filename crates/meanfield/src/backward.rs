@@ -34,6 +34,19 @@ pub(crate) enum Slope {
     Field(Blocks),
     /// What a sum sends to some of its inputs, by their place, is multiplied by ([`crate::chain`]).
     Sides(Vec<(usize, Blocks)>),
+    /// Of a max pool between two inputs, the slope of an activation behind it included: what reaches every pair of
+    /// its taps, and what reaches a tap and itself.
+    Winners { apart: Blocks, same: Blocks },
+}
+
+impl Slope {
+    /// Of a sum: one more factor.
+    pub fn add_side(&mut self, side: usize, factor: Blocks) {
+        match self {
+            Slope::Sides(sides) => sides.push((side, factor)),
+            other => *other = Slope::Sides(vec![(side, factor)]),
+        }
+    }
 }
 
 /// Covariance of the gradient at the input; `slopes` has an entry a node, used up on the way.
@@ -70,7 +83,9 @@ pub(crate) fn backward(
             Op::Add => {
                 let sides = match &slope {
                     Some(Slope::Sides(sides)) => &sides[..],
-                    Some(Slope::Constant(_) | Slope::Field(_)) | None => &[],
+                    Some(Slope::Constant(_) | Slope::Field(_) | Slope::Winners { .. }) | None => {
+                        &[]
+                    }
                 };
                 for (place, input) in node.inputs.iter().enumerate() {
                     let side = sides.iter().find(|(side, _)| *side == place);
@@ -145,7 +160,17 @@ fn through(
                 )
             })
         }
-        // Mean field takes a max pool as an average pool; `exact` never comes here with one.
+        Op::MaxPool(window) if let Some(Slope::Winners { apart, same }) = &slope => {
+            let axes = back(window, input, node);
+            let spread = |b: Blocks, pairing: Pairing| {
+                b.map(|block| Block {
+                    scale: block.scale,
+                    ..Block::new(1, 1.0, slide(&block.matrix, &axes, pairing))
+                })
+            };
+            spread(b.times(apart), Pairing::All).plus(spread(b.times(same), Pairing::Shared))
+        }
+        // The local mean field takes a max pool as an average pool; `exact` never comes here with one.
         Op::AvgPool(window) | Op::MaxPool(window) => {
             let axes = back(window, input, node);
             let taps = (window.kernel[0] * window.kernel[1]) as f64;
@@ -165,7 +190,7 @@ fn through(
         Op::Activation(_) => match slope {
             Some(Slope::Field(field)) => b.times(&field),
             Some(Slope::Constant(slope)) => b.scaled(slope),
-            Some(Slope::Sides(_)) | None => b,
+            Some(Slope::Sides(_) | Slope::Winners { .. }) | None => b,
         },
         Op::Scale { by } => b.scaled(by * by),
         Op::BatchNorm {

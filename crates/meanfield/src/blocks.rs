@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::matrix::Matrix;
+use crate::forward::Means;
+use crate::matrix::{Form, Matrix};
 
 /// Channels with second moments scale · matrix each.
 #[derive(Clone, Debug)]
@@ -18,7 +19,8 @@ pub(crate) struct Block {
     pub channels: usize,
     pub scale: f64,
     pub matrix: Arc<Matrix>,
-    /// The mean at every position; none where it is 0, as it is for gradients.
+    /// The mean at every position, of both inputs where the form is general; none where it is 0, as it is for
+    /// gradients.
     pub mean: Option<Mean>,
 }
 
@@ -91,6 +93,14 @@ impl Blocks {
         self
     }
 
+    /// With or without their means.
+    pub fn with_means(mut self, means: Means) -> Self {
+        if means == Means::Drop {
+            self.0.iter_mut().for_each(|block| block.mean = None);
+        }
+        self
+    }
+
     /// The moments of `gain` times the signals, given its square.
     pub fn amplified(mut self, gain: f64, square: f64) -> Self {
         // Blocks that share a mean go on sharing it.
@@ -151,7 +161,10 @@ impl Blocks {
             }),
             ([], []) => None,
             _ => {
-                let terms: Vec<(f64, &Matrix)> = some.iter().map(|(c, m)| (*c, &***m)).collect();
+                let alike: Vec<Arc<Matrix>> = in_one_form(some.iter().map(|(_, m)| *m));
+                let coefficients = some.iter().map(|(c, _)| *c);
+                let terms: Vec<(f64, &Matrix)> =
+                    coefficients.zip(alike.iter().map(|m| &**m)).collect();
                 Some(Block::new(1, 1.0, Matrix::combination(&terms)))
             }
         }
@@ -209,6 +222,7 @@ impl Blocks {
     pub fn plus(mut self, mut other: Blocks) -> Blocks {
         if let ([a], [b]) = (&mut self.0[..], &mut other.0[..])
             && !Arc::ptr_eq(&a.matrix, &b.matrix)
+            && a.matrix.form == b.matrix.form
         {
             // The usual case, in the memory of whichever matrix nobody else reads.
             if let Some(sum) = Arc::get_mut(&mut a.matrix) {
@@ -233,7 +247,8 @@ impl Blocks {
                     ..a.clone()
                 };
             }
-            let terms = [(a.scale, &*a.matrix), (b.scale, &*b.matrix)];
+            let alike = in_one_form([&a.matrix, &b.matrix].into_iter());
+            let terms = [(a.scale, &*alike[0]), (b.scale, &*alike[1])];
             let mut sum = Matrix::combination(&terms);
             sum.cross(a.mean.as_deref(), b.mean.as_deref());
             Block {
@@ -246,9 +261,21 @@ impl Blocks {
     /// Entry by entry.
     pub fn times(&self, other: &Blocks) -> Blocks {
         self.join(other, |a, b| {
-            Block::new(1, a.scale * b.scale, a.matrix.product(&b.matrix))
+            let alike = in_one_form([&a.matrix, &b.matrix].into_iter());
+            Block::new(1, a.scale * b.scale, alike[0].product(&alike[1]))
         })
     }
+}
+
+/// Matrices that can be combined entry by entry: general as soon as one is.
+fn in_one_form<'a>(matrices: impl Iterator<Item = &'a Arc<Matrix>> + Clone) -> Vec<Arc<Matrix>> {
+    let mixed = matrices.clone().any(|m| m.form == Form::General);
+    matrices
+        .map(|m| match (mixed, m.form) {
+            (true, Form::Symmetric) => Arc::new(m.general()),
+            _ => Arc::clone(m),
+        })
+        .collect()
 }
 
 impl From<Block> for Blocks {

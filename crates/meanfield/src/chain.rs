@@ -9,6 +9,9 @@
 //! and what the sum sends down the skip is multiplied by √(κκ') for a pair of positions. Along several skips every
 //! step has its κ, as in a Markov chain.
 //!
+//! Between two independent inputs the slopes of each go together, E[φ'ψ'] over E[φ']E[ψ'] at either end; how far
+//! the masks of the two inputs agree decides between that and the above ([`Skip`]).
+//!
 //! Kinked φ and ψ have κ in closed form: s is linear in u on either side of the kink, so that E[φ'²ψ'²] is a sum
 //! of four quadrant probabilities. For smooth ones it is a trapezoid sum over u and b.
 
@@ -123,26 +126,92 @@ pub(crate) struct Arguments {
 }
 
 /// Channels of one law.
-struct Part {
-    channels: usize,
+pub(crate) struct Part {
+    pub channels: usize,
     grid: [usize; 2],
-    laws: Vec<Law>,
+    pub laws: Vec<Law>,
 }
 
 /// A Gaussian and what the activation makes of it.
 #[derive(Clone, Copy)]
-struct Law {
-    mean: f64,
-    variance: f64,
+pub(crate) struct Law {
+    pub mean: f64,
+    pub variance: f64,
     /// E[φ].
-    value: f64,
+    pub value: f64,
     /// Var φ.
     spread: f64,
+    /// E[φ'].
+    slope: f64,
     /// E[φ'²].
     square_slope: f64,
 }
 
+impl Law {
+    /// E[φ'^p].
+    fn slopes(&self, power: Power) -> f64 {
+        match power {
+            Power::One => self.slope,
+            Power::Two => self.square_slope,
+        }
+    }
+}
+
+/// Slopes once, between two inputs, or squared, at one.
+#[derive(Clone, Copy)]
+enum Power {
+    One,
+    Two,
+}
+
+impl Power {
+    fn of(self, slope: f64) -> f64 {
+        match self {
+            Power::One => slope,
+            Power::Two => slope * slope,
+        }
+    }
+}
+
+/// A skip at one input.
+pub(crate) struct Skip {
+    pub channels: usize,
+    /// By position.
+    pub steps: Vec<Step>,
+}
+
+/// A skip at one position.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    /// ln of E[φ'ψ'] / E[φ']E[ψ'].
+    apart: f64,
+    /// ln √κ.
+    same: f64,
+    /// E[φ'].
+    slope: f64,
+    /// The deviation of φ'.
+    deviation: f64,
+}
+
+impl Step {
+    /// The factor for this position and one of another input, given E[φ'φ'] of the two: that of independent inputs
+    /// where masks are uncorrelated, √(κκ') where they are the same, in between by their correlation.
+    pub fn with(&self, other: &Step, slopes: f64) -> f64 {
+        let scale = self.deviation * other.deviation;
+        let correlation = match scale > 0.0 {
+            true => ((slopes - self.slope * other.slope) / scale).clamp(0.0, 1.0),
+            false => 0.0,
+        };
+        let [apart, same] = [self.apart + other.apart, self.same + other.same];
+        ((1.0 - correlation) * apart + correlation * same).exp()
+    }
+}
+
 impl Arguments {
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
     pub fn new(activation: Activation, blocks: &Blocks) -> Self {
         let part = |block: &Block| {
             let variances = block.variances();
@@ -156,6 +225,7 @@ impl Arguments {
                     variance: variances[p].max(0.0),
                     value,
                     spread: own.value - value * value,
+                    slope: laws.slope(p),
                     square_slope: own.slope,
                 }
             };
@@ -174,36 +244,88 @@ impl Arguments {
     /// √(κκ') for this activation after `first`.
     pub fn after(&self, first: &Arguments, gain: f64) -> Blocks {
         let mut factors = Blocks::default();
-        let (mut ours, mut theirs) = (0..self.parts.len(), 0..first.parts.len());
-        let (mut a, mut b) = (ours.next(), theirs.next());
-        let (mut used_a, mut used_b) = (0, 0);
-        while let (Some(i), Some(j)) = (a, b) {
-            let (second, before) = (&self.parts[i], &first.parts[j]);
-            let channels = (second.channels - used_a).min(before.channels - used_b);
+        for (channels, before, second) in first.beside(self) {
             let pairs = before.laws.par_iter().zip(&second.laws);
-            let roots: Vec<f64> = pairs
-                .map(|(u, s)| kappa((first.activation, u), (self.activation, s), gain).sqrt())
-                .collect();
+            let root = |(u, s)| {
+                let kappa = kappa(
+                    (first.activation, u),
+                    (self.activation, s),
+                    gain,
+                    Power::Two,
+                );
+                kappa.sqrt()
+            };
+            let roots: Vec<f64> = pairs.map(root).collect();
             factors.push(Block::new(
                 channels,
                 1.0,
                 Matrix::outer(second.grid, &roots),
             ));
-            (used_a, used_b) = (used_a + channels, used_b + channels);
-            if used_a == second.channels {
-                (a, used_a) = (ours.next(), 0);
-            }
-            if used_b == before.channels {
-                (b, used_b) = (theirs.next(), 0);
-            }
         }
         factors
     }
+
+    /// This activation after `first`, for pairs of inputs.
+    pub fn skip(&self, first: &Arguments, gain: f64) -> Vec<Skip> {
+        let part = |(channels, before, second): (usize, &Part, &Part)| {
+            let pairs = before.laws.par_iter().zip(&second.laws);
+            let step = |(u, s): (&Law, &Law)| {
+                let kappa = |power| {
+                    let kappa = kappa((first.activation, u), (self.activation, s), gain, power);
+                    kappa.max(f64::MIN_POSITIVE).ln()
+                };
+                Step {
+                    apart: kappa(Power::One),
+                    same: 0.5 * kappa(Power::Two),
+                    slope: u.slope,
+                    deviation: (u.square_slope - u.slope * u.slope).max(0.0).sqrt(),
+                }
+            };
+            Skip {
+                channels,
+                steps: pairs.map(step).collect(),
+            }
+        };
+        first.beside(self).into_iter().map(part).collect()
+    }
+
+    /// Parts of both over the same channels.
+    fn beside<'a>(&'a self, other: &'a Arguments) -> Vec<(usize, &'a Part, &'a Part)> {
+        cut(&self.parts, &other.parts, |p| p.channels, |p| p.channels)
+    }
 }
 
-/// κ at one position.
-fn kappa((phi, u): (Activation, &Law), (psi, s): (Activation, &Law), gain: f64) -> f64 {
-    let apart = u.square_slope * s.square_slope;
+/// Cuts two lists at the same channels.
+pub(crate) fn cut<'a, A, B>(
+    ours: &'a [A],
+    theirs: &'a [B],
+    of_ours: impl Fn(&A) -> usize,
+    of_theirs: impl Fn(&B) -> usize,
+) -> Vec<(usize, &'a A, &'a B)> {
+    let mut parts = Vec::new();
+    let (mut i, mut j, mut used, mut used_there) = (0, 0, 0, 0);
+    while let (Some(a), Some(b)) = (ours.get(i), theirs.get(j)) {
+        let channels = (of_ours(a) - used).min(of_theirs(b) - used_there);
+        parts.push((channels, a, b));
+        (used, used_there) = (used + channels, used_there + channels);
+        if used == of_ours(a) {
+            (i, used) = (i + 1, 0);
+        }
+        if used_there == of_theirs(b) {
+            (j, used_there) = (j + 1, 0);
+        }
+    }
+    parts
+}
+
+/// κ at one position; that of slopes once for [`Power::One`].
+fn kappa(
+    (phi, u): (Activation, &Law),
+    (psi, s): (Activation, &Law),
+    gain: f64,
+    power: Power,
+) -> f64 {
+    let apart = u.slopes(power) * s.slopes(power);
     // What the sum holds besides gφ(u).
     let (mean, variance) = (
         s.mean - gain * u.value,
@@ -213,8 +335,8 @@ fn kappa((phi, u): (Activation, &Law), (psi, s): (Activation, &Law), gain: f64) 
         return 1.0;
     }
     let together = match (sides(phi), sides(psi)) {
-        (Some(phi), Some(psi)) => kinked(phi, psi, u, gain, mean, variance),
-        _ => smooth(phi, psi, u, gain, mean, variance),
+        (Some(phi), Some(psi)) => kinked(phi, psi, u, (gain, mean, variance), power),
+        _ => smooth(phi, psi, u, (gain, mean, variance), power),
     };
     together / apart
 }
@@ -236,9 +358,16 @@ fn sides(activation: Activation) -> Option<[f64; 2]> {
     }
 }
 
-/// E[φ'²ψ'²] = Σ over the sides of u of φ'² (ψ'₋² P(side) + (ψ'₊² − ψ'₋²) P(side, s > 0)).
-fn kinked(phi: [f64; 2], psi: [f64; 2], u: &Law, gain: f64, mean: f64, variance: f64) -> f64 {
-    let [below, above] = psi.map(|slope| slope * slope);
+/// E[φ'²ψ'²] = Σ over the sides of u of φ'² (ψ'₋² P(side) + (ψ'₊² − ψ'₋²) P(side, s > 0)), or without the squares;
+/// s = gφ(u) + b, b of a mean and a variance.
+fn kinked(
+    phi: [f64; 2],
+    psi: [f64; 2],
+    u: &Law,
+    (gain, mean, variance): (f64, f64, f64),
+    power: Power,
+) -> f64 {
+    let [below, above] = psi.map(|slope| power.of(slope));
     let deviation = u.variance.sqrt();
     let side = |sign: f64, slope: f64| {
         // s on this side, from |u| = sign·u.
@@ -254,13 +383,19 @@ fn kinked(phi: [f64; 2], psi: [f64; 2], u: &Law, gain: f64, mean: f64, variance:
             false if center > 0.0 => here.distribution,
             false => 0.0,
         };
-        slope * slope * (below * here.distribution + (above - below) * on)
+        power.of(slope) * (below * here.distribution + (above - below) * on)
     };
     side(-1.0, phi[0]) + side(1.0, phi[1])
 }
 
-/// E[φ'²ψ'²] by a trapezoid rule.
-fn smooth(phi: Activation, psi: Activation, u: &Law, gain: f64, mean: f64, variance: f64) -> f64 {
+/// E[φ'²ψ'²], or without the squares, by a trapezoid rule.
+fn smooth(
+    phi: Activation,
+    psi: Activation,
+    u: &Law,
+    (gain, mean, variance): (f64, f64, f64),
+    power: Power,
+) -> f64 {
     const STEP: f64 = 0.375;
     let nodes = || (-16..=16).map(|i| f64::from(i) * STEP);
     let sum =
@@ -269,7 +404,7 @@ fn smooth(phi: Activation, psi: Activation, u: &Law, gain: f64, mean: f64, varia
     sum(&|z| {
         let (value, slope) = at(phi, u.mean + deviation * z);
         let center = mean + gain * value;
-        slope * slope * sum(&|y| at(psi, center + rest * y).1.powi(2))
+        power.of(slope) * sum(&|y| power.of(at(psi, center + rest * y).1))
     })
 }
 
@@ -284,6 +419,7 @@ mod tests {
             variance,
             value: 0.0,
             spread: 0.0,
+            slope: 1.0,
             square_slope: 1.0,
         }
     }
@@ -313,7 +449,8 @@ mod tests {
     #[test]
     fn a_relu_that_is_on_stays_on() {
         for tau in [0.0, 0.01, 0.3, 1.0, 7.0] {
-            let found = kinked([0.0, 1.0], [0.0, 1.0], &law(0.0, 2.0), 1.0, 0.0, 2.0 * tau);
+            let sum = (1.0, 0.0, 2.0 * tau);
+            let found = kinked([0.0, 1.0], [0.0, 1.0], &law(0.0, 2.0), sum, Power::Two);
             let angle = (1.0 / (1.0 + tau).sqrt()).asin();
             let wanted = 0.25 + angle / std::f64::consts::TAU;
             assert!((found - wanted).abs() < 1e-14, "{tau}: {found} {wanted}");
@@ -333,7 +470,7 @@ mod tests {
                 let on = distribution((mean + gain * slope * u) / f64::sqrt(variance));
                 slope * slope * (0.25 + 0.75 * on)
             });
-            let found = kinked(phi, psi, &law(m, 1.3), gain, mean, variance);
+            let found = kinked(phi, psi, &law(m, 1.3), (gain, mean, variance), Power::Two);
             assert!((found - wanted).abs() < 1e-8, "{m}: {found} {wanted}");
         }
     }
@@ -350,7 +487,7 @@ mod tests {
                 let center = mean + gain * value;
                 slope.powi(2) * average(center, variance, &[], |s| at(psi, s).1.powi(2))
             });
-            let found = smooth(phi, psi, &law(m, v), gain, mean, variance);
+            let found = smooth(phi, psi, &law(m, v), (gain, mean, variance), Power::Two);
             assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
         }
     }

@@ -29,7 +29,7 @@ use crate::dual::{Dual, Pair, Shifted, dual};
 use crate::laws::{batch_norm_gain, bias_variance, weight_variance};
 use crate::layout::{Layout, channels};
 use crate::linear::is_identity;
-use crate::matrix::Matrix;
+use crate::matrix::{Form, Matrix};
 use crate::paths::read_unweighted;
 use crate::refusal::unsupported;
 use crate::window::{Axis, Direction, Pairing, axes, slide, slide_sums};
@@ -42,70 +42,95 @@ pub(crate) fn slopes(
     live: &[bool],
     x: &[f64],
 ) -> Result<Vec<Slope>, Refusal> {
-    // How often each value is still to be read: it is freed with its last reader.
-    let mut readers = vec![0; graph.nodes.len()];
-    for (node, _) in graph.nodes.iter().zip(live).filter(|(_, live)| **live) {
-        node.inputs.iter().for_each(|i| readers[i.0] += 1);
-    }
-    let chains = chains(graph, &readers)?;
+    let chains = chains(graph, &readers(graph, live))?;
     let with_mean = read_unweighted(graph);
-    let mut values: Vec<Option<Blocks>> = vec![None; graph.nodes.len()];
-    let mut slopes = Vec::with_capacity(graph.nodes.len());
+    let mut slopes: Vec<Slope> = (0..graph.nodes.len())
+        .map(|_| Slope::Constant(1.0))
+        .collect();
     let mut arguments: HashMap<usize, Arguments> = HashMap::new();
-    for (i, node) in graph.nodes.iter().enumerate() {
-        let mut slope = Slope::Constant(1.0);
-        if live[i] && (readers[i] > 0 || matches!(node.op, Op::Activation(_))) {
-            let mut inputs = Vec::with_capacity(node.inputs.len());
-            for input in &node.inputs {
-                readers[input.0] -= 1;
-                let value = match readers[input.0] {
-                    0 => values[input.0].take(),
-                    _ => values[input.0].clone(),
-                };
-                inputs.push(value.unwrap_or_default());
+    walk(graph, live, |i, node, inputs| {
+        match (&node.op, &inputs[..]) {
+            (Op::Input, _) => Ok(probe(&layouts[i], x)),
+            (Op::Activation(activation), [argument]) if !is_identity(*activation) => {
+                if chains.iter().any(|c| c.first == i || c.second == i) {
+                    arguments.insert(i, Arguments::new(*activation, argument));
+                }
+                let means = Means::follow(with_mean[i]);
+                let (values, field) = activate_all(*activation, argument, means);
+                slopes[i] = Slope::Field(field);
+                Ok(values)
             }
-            if let (Op::Activation(activation), [argument]) = (&node.op, &inputs[..])
-                && chains.iter().any(|c| c.first == i || c.second == i)
-            {
-                arguments.insert(i, Arguments::new(*activation, argument));
-            }
-            let means = match with_mean[i] {
-                true => Means::Follow,
-                false => Means::Drop,
-            };
-            let q = step(graph, node, layouts, x, inputs, means, &mut slope)?;
-            values[i] = Some(q);
+            _ => step(graph, node, layouts, inputs),
         }
-        slopes.push(slope);
-    }
+    })?;
     for chain in &chains {
         let (first, second) = (arguments.get(&chain.first), arguments.get(&chain.second));
         if let (Some(first), Some(second)) = (first, second) {
             let factor = second.after(first, chain.gain);
-            match &mut slopes[chain.sum] {
-                Slope::Sides(sides) => sides.push((chain.side, factor)),
-                other => *other = Slope::Sides(vec![(chain.side, factor)]),
-            }
+            slopes[chain.sum].add_side(chain.side, factor);
         }
     }
     Ok(slopes)
 }
 
+/// How often each value is read on the way to the output.
+pub(crate) fn readers(graph: &Graph, live: &[bool]) -> Vec<usize> {
+    let mut readers = vec![0; graph.nodes.len()];
+    for (node, _) in graph.nodes.iter().zip(live).filter(|(_, live)| **live) {
+        node.inputs.iter().for_each(|i| readers[i.0] += 1);
+    }
+    readers
+}
+
+/// Makes the value of every node that is read, and of every activation, from those that it reads; a value is freed
+/// with its last reader.
+pub(crate) fn walk(
+    graph: &Graph,
+    live: &[bool],
+    mut visit: impl FnMut(usize, &Node, Vec<Blocks>) -> Result<Blocks, Refusal>,
+) -> Result<(), Refusal> {
+    let mut readers = readers(graph, live);
+    let mut values: Vec<Option<Blocks>> = vec![None; graph.nodes.len()];
+    for (i, node) in graph.nodes.iter().enumerate() {
+        if !live[i] || (readers[i] == 0 && !matches!(node.op, Op::Activation(_))) {
+            continue;
+        }
+        let mut inputs = Vec::with_capacity(node.inputs.len());
+        for input in &node.inputs {
+            readers[input.0] -= 1;
+            let value = match readers[input.0] {
+                0 => values[input.0].take(),
+                _ => values[input.0].clone(),
+            };
+            inputs.push(value.unwrap_or_default());
+        }
+        values[i] = Some(visit(i, node, inputs)?);
+    }
+    Ok(())
+}
+
 /// Whether the mean of a value is read.
 #[derive(Clone, Copy, PartialEq)]
-enum Means {
+pub(crate) enum Means {
     Follow,
     Drop,
 }
 
-fn step(
+impl Means {
+    pub fn follow(read: bool) -> Self {
+        match read {
+            true => Means::Follow,
+            false => Means::Drop,
+        }
+    }
+}
+
+/// A step forward through anything but the input and a nonlinear activation.
+pub(crate) fn step(
     graph: &Graph,
     node: &Node,
     layouts: &[Layout],
-    x: &[f64],
     mut inputs: Vec<Blocks>,
-    means: Means,
-    slope: &mut Slope,
 ) -> Result<Blocks, Refusal> {
     if node.op == Op::Concat {
         let mut all = Blocks::default();
@@ -121,11 +146,11 @@ fn step(
     let q = inputs.pop().unwrap_or_default();
     let input = node.inputs.first().map_or(&layouts[0], |i| &layouts[i.0]);
     Ok(match &node.op {
-        Op::Input => probe(input, x),
         Op::Dense { weight, scale } => {
             let v = weight_variance(graph, *weight, *scale)?;
             let features = graph.param(*weight).shape[0];
-            Block::new(features, v * q.trace(), Matrix::constant([1, 1], 1.0)).into()
+            let form = q.iter().next().map_or(Form::Symmetric, |b| b.matrix.form);
+            Block::new(features, v * q.trace(), Matrix::filled(form, [1, 1], 1.0)).into()
         }
         Op::Conv {
             weight,
@@ -153,48 +178,23 @@ fn step(
             by_group(&q, 1, n, all, |sum| {
                 let [_, width] = sum.matrix.grid();
                 let variances = slide_sums(&sum.matrix.variances(), width, &axes);
-                Block::new(1, v * sum.scale, Matrix::diagonal(grid, &variances))
+                let matrix = Matrix::diagonal_in(sum.matrix.form, grid, &variances);
+                Block::new(1, v * sum.scale, matrix)
             })
         }
         Op::Bias { bias, scale } => {
             let v = bias_variance(graph, *bias, *scale)?;
             with_bias(q, v, node.shape)
         }
-        Op::Activation(activation) if is_identity(*activation) => q,
-        Op::Activation(activation) => {
-            let mut field = Blocks::default();
-            let mut slopes = Vec::new();
-            let values = q.map(|block| {
-                let (value, slope, mean) = activate(*activation, block, means);
-                slopes.push((Arc::clone(&value), slope));
-                Block {
-                    channels: 1,
-                    scale: 1.0,
-                    matrix: value,
-                    mean,
-                }
-            });
-            for block in values.iter() {
-                let made = slopes.iter().find(|(v, _)| Arc::ptr_eq(v, &block.matrix));
-                if let Some((_, slope)) = made {
-                    field.push(Block {
-                        channels: block.channels,
-                        scale: 1.0,
-                        matrix: Arc::clone(slope),
-                        mean: None,
-                    });
-                }
-            }
-            *slope = Slope::Field(field);
-            values
-        }
         Op::AvgPool(window) | Op::MaxPool(window) => {
             let axes = ahead(window, input, node);
             let taps = (window.kernel[0] * window.kernel[1]) as f64;
             let mean = |block: &Block| {
                 let [_, width] = block.matrix.grid();
-                let sums = slide_sums(block.mean.as_deref()?, width, &axes);
-                Some(sums.iter().map(|sum| sum / taps).collect())
+                // Of both inputs in the general form.
+                let inputs = block.mean.as_ref()?.chunks(block.matrix.positions());
+                let sums = inputs.flat_map(|mean| slide_sums(mean, width, &axes));
+                Some(sums.map(|sum| sum / taps).collect())
             };
             q.map(|block| Block {
                 scale: block.scale / (taps * taps),
@@ -205,10 +205,17 @@ fn step(
         Op::GlobalAvgPool => q.map(|block| {
             let positions = block.matrix.positions() as f64;
             let mean = block.matrix.sum() / (positions * positions);
-            let average = |m: &Mean| [m.iter().sum::<f64>() / positions].into();
+            let inputs = |m: &Mean| {
+                let inputs = m.chunks(block.matrix.positions());
+                inputs.map(|m| m.iter().sum::<f64>() / positions).collect()
+            };
             Block {
-                mean: block.mean.as_ref().map(average),
-                ..Block::new(1, block.scale * mean, Matrix::constant([1, 1], 1.0))
+                mean: block.mean.as_ref().map(inputs),
+                ..Block::new(
+                    1,
+                    block.scale * mean,
+                    Matrix::filled(block.matrix.form, [1, 1], 1.0),
+                )
             }
         }),
         Op::Scale { by } => q.amplified(*by, by * by),
@@ -222,6 +229,7 @@ fn step(
             q.amplified(gain.factor, gain.square)
         }
         Op::Dropout { .. } | Op::Flatten | Op::Add | Op::Concat => q,
+        Op::Input | Op::Activation(_) => q,
         Op::LayerNorm { .. }
         | Op::GroupNorm { .. }
         | Op::RmsNorm { .. }
@@ -234,7 +242,7 @@ fn step(
 }
 
 /// x_c x_cᵀ for every channel.
-fn probe(layout: &Layout, x: &[f64]) -> Blocks {
+pub(crate) fn probe(layout: &Layout, x: &[f64]) -> Blocks {
     let mut blocks = Blocks::default();
     let grid = layout[0].grid;
     for channel in x.chunks_exact((grid[0] * grid[1]).max(1)) {
@@ -252,11 +260,13 @@ fn with_bias(q: Blocks, variance: f64, shape: Shape) -> Blocks {
         return q;
     }
     q.map(|block| {
-        let grid = block.matrix.grid();
+        let (form, grid) = (block.matrix.form, block.matrix.grid());
         let bias = match shape {
-            Shape::Vector { .. } => Matrix::diagonal(grid, &vec![1.0; block.matrix.positions()]),
+            Shape::Vector { .. } => {
+                Matrix::diagonal_in(form, grid, &vec![1.0; block.matrix.positions()])
+            }
             Shape::Image { .. } | Shape::Signal { .. } | Shape::Tokens { .. } => {
-                Matrix::constant(grid, 1.0)
+                Matrix::filled(form, grid, 1.0)
             }
         };
         let terms = [(block.scale, &*block.matrix), (variance, &bias)];
@@ -268,9 +278,37 @@ fn with_bias(q: Blocks, variance: f64, shape: Shape) -> Blocks {
 }
 
 /// Taps from the inputs of a node to its outputs.
-fn ahead(window: &Window, input: &Layout, node: &Node) -> [Axis; 2] {
+pub(crate) fn ahead(window: &Window, input: &Layout, node: &Node) -> [Axis; 2] {
     let output = crate::window::grid(node.shape).unwrap_or([1, 1]);
     axes(window, input[0].grid, output, Direction::Forward)
+}
+
+/// What an activation makes of all channels, and its E[φ'φ'].
+pub(crate) fn activate_all(activation: Activation, q: &Blocks, means: Means) -> (Blocks, Blocks) {
+    let mut slopes = Vec::new();
+    let values = q.map(|block| {
+        let (value, slope, mean) = activate(activation, block, means);
+        slopes.push((Arc::clone(&value), slope));
+        Block {
+            channels: 1,
+            scale: 1.0,
+            matrix: value,
+            mean,
+        }
+    });
+    let mut field = Blocks::default();
+    for block in values.iter() {
+        let made = slopes.iter().find(|(v, _)| Arc::ptr_eq(v, &block.matrix));
+        if let Some((_, slope)) = made {
+            field.push(Block {
+                channels: block.channels,
+                scale: 1.0,
+                matrix: Arc::clone(slope),
+                mean: None,
+            });
+        }
+    }
+    (values, field)
 }
 
 /// E[φφ] and E[φ'φ'] for every pair of positions, E[φ] for every position.
@@ -306,21 +344,22 @@ fn activate(
 }
 
 /// Two matrices made from one, entry by entry: `dual` gets two positions in row order and the entry.
-fn over_pairs(
+pub(crate) fn over_pairs(
     q: &Matrix,
     dual: impl Fn(usize, usize, f64) -> Dual + Sync,
 ) -> (Arc<Matrix>, Arc<Matrix>) {
     let [height, width] = q.grid();
-    let mut value = Matrix::constant([height, width], 0.0);
-    let mut slope = Matrix::constant([height, width], 0.0);
+    let mut value = Matrix::filled(q.form, [height, width], 0.0);
+    let mut slope = Matrix::filled(q.form, [height, width], 0.0);
+    let symmetric = q.form == Form::Symmetric;
     let bands = value.bands().into_par_iter().zip(slope.bands());
     bands.enumerate().for_each(|(y, (value, slope))| {
-        for y2 in y..height {
+        for y2 in q.form.first(y)..height {
             let square = q.square(y, y2);
-            let first = (y2 - y) * width * width;
+            let first = (y2 - q.form.first(y)) * width * width;
             for x in 0..width {
-                // The square on the diagonal is symmetric: half of it is enough.
-                for x2 in if y == y2 { x } else { 0 }..width {
+                // A square on the diagonal of a symmetric matrix is symmetric: half of it is enough.
+                for x2 in if symmetric && y == y2 { x } else { 0 }..width {
                     let at = x * width + x2;
                     let made = dual(y * width + x, y2 * width + x2, square[at]);
                     (value[first + at], slope[first + at]) = (made.value, made.slope);
@@ -334,7 +373,7 @@ fn over_pairs(
 }
 
 /// Whether φ(−u) = −φ(u), so that a mean of 0 stays 0.
-fn is_odd(activation: Activation) -> bool {
+pub(crate) fn is_odd(activation: Activation) -> bool {
     match activation {
         Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => true,
         Activation::LeakyRelu { .. }

@@ -6,6 +6,7 @@
 //! - [`exact`]: activations with a constant slope (none, or smooth ones probed at x = 0). Exact at any width.
 //! - [`mean_field`]: any activation at any probe, at infinite width: a forward pass gives the mean and covariance
 //!   of pre-activations, whose [`dual`]s are the slopes that the backward pass multiplies by.
+//! - [`coherent`]: the same for gradients at two independent inputs.
 //!
 //! What has no closed form is refused by name ([`Refusal`]).
 //!
@@ -33,6 +34,7 @@ mod backward;
 mod blocks;
 mod buffer;
 mod chain;
+mod coherent;
 mod covariance;
 pub mod dual;
 mod forward;
@@ -45,6 +47,7 @@ mod refusal;
 mod window;
 
 pub use approximation::approximations;
+pub use coherent::{Inputs, coherent, coherent_and_local};
 pub use covariance::Covariance;
 pub use refusal::{Cause, Method, Refusal};
 

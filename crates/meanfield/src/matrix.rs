@@ -1,8 +1,8 @@
 //! A covariance over the positions of a grid.
 //!
-//! A symmetric matrix, kept as one W×W square [x,x'] for every pair of rows y ≤ y' of an H×W grid, in the order
-//! (0,0), (0,1), …, (0,H−1), (1,1), …: a step along rows moves whole squares, a step along columns stays in
-//! one, and half of the memory is saved.
+//! A matrix is kept as one W×W square [x,x'] for every pair of rows y, y' of an H×W grid: a step along rows moves
+//! whole squares, a step along columns stays in one. Of a symmetric one the squares with y ≤ y' are enough, in the
+//! order (0,0), (0,1), …, (0,H−1), (1,1), …
 
 use rayon::prelude::*;
 
@@ -11,9 +11,19 @@ use crate::buffer::Buffer;
 /// Numbers that one task adds up: fixed, so that nothing depends on the number of threads.
 const CHUNK: usize = 1 << 14;
 
-/// A symmetric matrix over the positions of a grid.
+/// Whose positions a matrix pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Those of one input, or of two that may be exchanged: symmetric.
+    Symmetric,
+    /// Those of one given input, in rows, with those of another.
+    General,
+}
+
+/// A matrix over the positions of a grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
+    pub form: Form,
     pub height: usize,
     pub width: usize,
     pub data: Buffer,
@@ -21,17 +31,32 @@ pub(crate) struct Matrix {
 
 impl Matrix {
     /// Every entry the same.
-    pub fn constant([height, width]: [usize; 2], value: f64) -> Self {
+    pub fn constant(grid: [usize; 2], value: f64) -> Self {
+        Matrix::filled(Form::Symmetric, grid, value)
+    }
+
+    /// Every entry the same, in a form.
+    pub fn filled(form: Form, [height, width]: [usize; 2], value: f64) -> Self {
+        let squares = match form {
+            Form::Symmetric => height * (height + 1) / 2,
+            Form::General => height * height,
+        };
         Matrix {
+            form,
             height,
             width,
-            data: Buffer::filled(height * (height + 1) / 2 * width * width, value),
+            data: Buffer::filled(squares * width * width, value),
         }
     }
 
     /// Zero off the diagonal; `diagonal` runs over positions in row order.
-    pub fn diagonal([height, width]: [usize; 2], diagonal: &[f64]) -> Self {
-        let mut matrix = Matrix::constant([height, width], 0.0);
+    pub fn diagonal(grid: [usize; 2], diagonal: &[f64]) -> Self {
+        Matrix::diagonal_in(Form::Symmetric, grid, diagonal)
+    }
+
+    /// Zero off the diagonal, in a form.
+    pub fn diagonal_in(form: Form, grid: [usize; 2], diagonal: &[f64]) -> Self {
+        let mut matrix = Matrix::filled(form, grid, 0.0);
         for (position, &value) in diagonal.iter().enumerate() {
             let at = matrix.at(position, position);
             matrix.data[at] = value;
@@ -40,16 +65,38 @@ impl Matrix {
     }
 
     /// x xᵀ.
-    pub fn outer([height, width]: [usize; 2], x: &[f64]) -> Self {
-        let mut matrix = Matrix::constant([height, width], 0.0);
-        for (i, &a) in x.iter().enumerate() {
-            for (j, &b) in x.iter().enumerate() {
-                let at = matrix.at(i, j);
-                matrix.data[at] = a * b;
-            }
-        }
-        matrix.mirror();
+    pub fn outer(grid: [usize; 2], x: &[f64]) -> Self {
+        let mut matrix = Matrix::constant(grid, 0.0);
+        matrix.fill(|a, b, _| x[a] * x[b]);
         matrix
+    }
+
+    /// x x'ᵀ.
+    pub fn outer_of(grid: [usize; 2], x: &[f64], other: &[f64]) -> Self {
+        let mut matrix = Matrix::filled(Form::General, grid, 0.0);
+        matrix.fill(|a, b, _| x[a] * other[b]);
+        matrix
+    }
+
+    /// Every entry anew, from its positions in row order and what it was.
+    pub fn fill(&mut self, entry: impl Fn(usize, usize, f64) -> f64 + Sync) {
+        let (w, form) = (self.width, self.form);
+        let bands = self.bands().into_par_iter().enumerate();
+        bands.for_each(|(y, band)| {
+            for (ahead, square) in band.chunks_exact_mut(w * w).enumerate() {
+                let y2 = form.first(y) + ahead;
+                for (at, out) in square.iter_mut().enumerate() {
+                    *out = entry(y * w + at / w, y2 * w + at % w, *out);
+                }
+            }
+        });
+    }
+
+    /// The same matrix in the general form.
+    pub fn general(&self) -> Self {
+        let mut whole = Matrix::filled(Form::General, self.grid(), 0.0);
+        whole.fill(|a, b, _| self.get(a, b));
+        whole
     }
 
     /// Σ coefficient · matrix; all of one size.
@@ -71,6 +118,7 @@ impl Matrix {
         });
         let [height, width] = matrix.grid();
         Matrix {
+            form: matrix.form,
             height,
             width,
             data,
@@ -88,20 +136,22 @@ impl Matrix {
         });
     }
 
-    /// Adds a bᵀ + b aᵀ, vectors over positions in row order; nothing stands for 0.
+    /// Adds a bᵀ + b aᵀ, vectors over positions in row order; nothing stands for 0. In the general form a vector
+    /// holds the positions of the first input, then those of the second.
     pub fn cross(&mut self, a: Option<&[f64]>, b: Option<&[f64]>) {
         let (Some(a), Some(b)) = (a, b) else {
             return;
         };
-        let w = self.width;
-        let row = |v: &[f64], y: usize, x: usize| v[y * w + x];
-        let bands = self.bands().into_par_iter().enumerate();
-        bands.for_each(|(y, band)| {
-            for (at, out) in band.iter_mut().enumerate() {
-                let (y2, x, x2) = (y + at / (w * w), at / w % w, at % w);
-                *out += row(a, y, x) * row(b, y2, x2) + row(b, y, x) * row(a, y2, x2);
-            }
-        });
+        let second = self.second();
+        self.fill(|p, q, was| was + a[p] * b[second + q] + b[p] * a[second + q]);
+    }
+
+    /// Where the second input begins in a vector over positions.
+    pub fn second(&self) -> usize {
+        match self.form {
+            Form::Symmetric => 0,
+            Form::General => self.positions(),
+        }
     }
 
     /// Entry by entry.
@@ -116,6 +166,7 @@ impl Matrix {
         });
         let [height, width] = self.grid();
         Matrix {
+            form: self.form,
             height,
             width,
             data,
@@ -143,6 +194,9 @@ impl Matrix {
 
     /// Σ of all entries.
     pub fn sum(&self) -> f64 {
+        if self.form == Form::General {
+            return self.data.iter().sum();
+        }
         let mut sum = 0.0;
         for y in 0..self.height {
             let square = |y2| self.square(y, y2).iter().sum::<f64>();
@@ -163,7 +217,7 @@ impl Matrix {
         rows.for_each(|(position, row)| {
             let (y, x) = (position / w, position % w);
             for (y2, part) in row.chunks_exact_mut(w).enumerate() {
-                if y <= y2 {
+                if y <= y2 || self.form == Form::General {
                     let from = &self.square(y, y2)[x * w..];
                     part.iter_mut().zip(from).for_each(|(o, v)| *o = scale * v);
                 } else {
@@ -175,9 +229,12 @@ impl Matrix {
         out
     }
 
-    /// Copies the upper half of the squares on the diagonal to the lower.
+    /// Copies the upper half of the squares on the diagonal of a symmetric matrix to the lower.
     pub fn mirror(&mut self) {
         let w = self.width;
+        if self.form == Form::General {
+            return;
+        }
         for band in self.bands() {
             for x in 0..w {
                 for x2 in 0..x {
@@ -187,34 +244,55 @@ impl Matrix {
         }
     }
 
-    /// The square of two rows y ≤ y2.
+    /// The square of two rows, y ≤ y2 in the symmetric form.
     pub fn square(&self, y: usize, y2: usize) -> &[f64] {
         let size = self.width * self.width;
         &self.data[self.square_index(y, y2) * size..][..size]
     }
 
-    /// For every row y the squares (y,y), (y,y+1), …
+    /// For every row y its squares, from (y, [`Form::first`]) on.
     pub fn bands(&mut self) -> Vec<&mut [f64]> {
         let size = self.width * self.width;
         let mut rest = &mut self.data[..];
         let mut bands = Vec::with_capacity(self.height);
         for y in 0..self.height {
-            let (band, after) = rest.split_at_mut((self.height - y) * size);
+            let (band, after) = rest.split_at_mut((self.height - self.form.first(y)) * size);
             bands.push(band);
             rest = after;
         }
         bands
     }
 
+    /// The entry of two positions in row order.
+    pub fn get(&self, a: usize, b: usize) -> f64 {
+        self.data[self.at(a, b)]
+    }
+
     /// Where the entry of two positions lies.
     fn at(&self, a: usize, b: usize) -> usize {
         let w = self.width;
         // Positions in row order: the smaller one is in the upper row.
-        let (a, b) = (a.min(b), a.max(b));
+        let (a, b) = match self.form {
+            Form::Symmetric => (a.min(b), a.max(b)),
+            Form::General => (a, b),
+        };
         (self.square_index(a / w, b / w) * w + a % w) * w + b % w
     }
 
     fn square_index(&self, y: usize, y2: usize) -> usize {
-        y * (2 * self.height - y + 1) / 2 + y2 - y
+        match self.form {
+            Form::Symmetric => y * (2 * self.height - y + 1) / 2 + y2 - y,
+            Form::General => y * self.height + y2,
+        }
+    }
+}
+
+impl Form {
+    /// The first row whose square with row y is kept.
+    pub fn first(self, y: usize) -> usize {
+        match self {
+            Form::Symmetric => y,
+            Form::General => 0,
+        }
     }
 }

@@ -11,7 +11,7 @@
 use polariscope_graph::{Padding, Shape, Window};
 use rayon::prelude::*;
 
-use crate::matrix::Matrix;
+use crate::matrix::{Form, Matrix};
 
 /// Which way a covariance goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,23 +159,24 @@ impl Tap {
 pub(crate) fn slide(source: &Matrix, axes: &[Axis; 2], pairing: Pairing) -> Matrix {
     let [rows, columns] = axes;
     let width = columns.length;
-    let mut result = Matrix::constant([rows.length, width], 0.0);
+    let mut result = Matrix::filled(source.form, [rows.length, width], 0.0);
     if result.data.is_empty() {
         return result;
     }
+    let kept = |from, from2| from <= from2 || source.form == Form::General;
     let bands = result.bands();
     bands.into_par_iter().enumerate().for_each(|(y, band)| {
         let mut sum = vec![0.0; source.width * source.width];
         let mut sources: Vec<(usize, usize)> = Vec::new();
         for (ahead, out) in band.chunks_exact_mut(width * width).enumerate() {
-            let y2 = y + ahead;
+            let y2 = source.form.first(y) + ahead;
             sources.clear();
             let pairs = pairing.pairs(&rows.taps);
             let pairs = pairs.map(|(a, b)| (a.from[y], b.from[y2]));
             sources.extend(pairs.filter(|&(from, from2)| from != NONE && from2 != NONE));
             match sources[..] {
                 [] => continue,
-                [(from, from2)] if from <= from2 => {
+                [(from, from2)] if kept(from, from2) => {
                     let only = source.square(from, from2);
                     along_columns(only, source.width, columns, pairing, out);
                     continue;
@@ -183,7 +184,7 @@ pub(crate) fn slide(source: &Matrix, axes: &[Axis; 2], pairing: Pairing) -> Matr
                 _ => sum.fill(0.0),
             }
             for &(from, from2) in &sources {
-                match from <= from2 {
+                match kept(from, from2) {
                     true => add(&mut sum, source.square(from, from2)),
                     false => add_transposed(&mut sum, source.square(from2, from), source.width),
                 }

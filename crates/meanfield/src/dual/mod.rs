@@ -15,6 +15,7 @@ mod erf;
 mod gated;
 mod hermite;
 mod kinked;
+pub(crate) mod largest;
 mod logistic;
 pub(crate) mod normal;
 mod piecewise;

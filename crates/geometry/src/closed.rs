@@ -62,28 +62,18 @@ pub fn coherent(
     output: Output,
     seed: u64,
 ) -> Result<Kron, GeometryError> {
-    let at = |inputs| polariscope_meanfield::coherent(graph, inputs, output.into()).map(kron);
+    let at =
+        |inputs: Inputs| polariscope_meanfield::coherent(graph, inputs, output.into()).map(kron);
     match probe {
         Probe::Zero => mean_field(graph, probe, 1, output, seed),
         Probe::Gauss { sigma } => Ok(at(Inputs::White { sigma: *sigma })?),
         Probe::Points { .. } => {
-            let points = points(graph.input().len(), probe, probes, seed)?;
-            if points.len() < 2 {
-                return Err(GeometryError::Question(
-                    "the coherent geometry takes gradients at two inputs or more: give more points, or take --gradient \
-                     local"
-                        .into(),
-                ));
-            }
-            // A ring: every point with the next one. Of two points that is one pair.
-            let pairs = if points.len() == 2 { 1 } else { points.len() };
-            let pair = |i: usize| -> Result<Kron, GeometryError> {
-                let next = &points[(i + 1) % points.len()];
-                let mut g = at(Inputs::Given([&points[i], next]))?;
+            let pairs = pairs(graph.input().len(), probe, probes, seed)?;
+            mean(pairs, |[x, y]| {
+                let mut g = at(Inputs::Given([&x, &y]))?;
                 symmetrise(&mut g);
                 Ok(g)
-            };
-            mean((0..pairs).collect(), pair)
+            })
         }
     }
 }
@@ -177,4 +167,24 @@ pub(crate) fn points(
             .map(<[f64]>::to_vec)
             .collect(),
     })
+}
+
+/// Pairs of different points: each of the first ones with the next, the last with the first.
+pub(crate) fn pairs(
+    dim: usize,
+    probe: &Probe,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<[Vec<f64>; 2]>, GeometryError> {
+    let points = points(dim, probe, count.max(2), seed)?;
+    match &points[..] {
+        [] | [_] => Err(GeometryError::Question(
+            "the coherent geometry takes gradients at two inputs or more: give more points, or --gradient local".into(),
+        )),
+        [x, y] => Ok(vec![[x.clone(), y.clone()]]),
+        all => {
+            let next = |i: usize| all[(i + 1) % all.len()].clone();
+            Ok(all.iter().enumerate().map(|(i, x)| [x.clone(), next(i)]).collect())
+        }
+    }
 }

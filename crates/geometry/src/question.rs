@@ -63,6 +63,7 @@ impl FromStr for Output {
 
 /// Which geometry: whose gradients are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Gradient {
     /// Those at two independent points: E_θ[ḡ ḡᵀ] with ḡ = E_x ∇f(x), what of the gradient all inputs share.
     Coherent,
@@ -82,6 +83,20 @@ impl fmt::Display for Gradient {
             Gradient::Local => f.write_str("local"),
             Gradient::Dipole { h } => write!(f, "dipole:{h}"),
         }
+    }
+}
+
+impl From<Gradient> for String {
+    fn from(gradient: Gradient) -> String {
+        gradient.to_string()
+    }
+}
+
+impl TryFrom<String> for Gradient {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

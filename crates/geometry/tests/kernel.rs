@@ -19,7 +19,15 @@ fn at(graph: &Graph, x: &[f64]) -> Kron {
         source: "test".into(),
         x: x.into(),
     };
-    kernel(graph, &probe, 1, Output::Logit(0), 0, |_, _| {}).unwrap()
+    kernel(
+        graph,
+        Gradient::Local,
+        (&probe, 1),
+        Output::Logit(0),
+        0,
+        |_, _| {},
+    )
+    .unwrap()
 }
 
 /// Fixed numbers of order 1.
@@ -372,7 +380,15 @@ fn exact_agrees_at_zero() {
         { op = "gelu" }, { op = "global-avg-pool" }, { op = "dense", features = 3 }, { op = "gelu" }, { op = "dense", features = 3 }"#,
     );
     for output in [Output::Logit(1), Output::Mean, Output::All] {
-        let found = kernel(&graph, &Probe::Zero, 1, output, 0, |_, _| {}).unwrap();
+        let found = kernel(
+            &graph,
+            Gradient::Local,
+            (&Probe::Zero, 1),
+            output,
+            0,
+            |_, _| {},
+        )
+        .unwrap();
         let wanted = exact(&graph, &Probe::Zero, output).unwrap();
         assert_close(&found.to_dense(), &wanted.to_dense(), 1e-13);
     }
@@ -484,7 +500,14 @@ fn what_has_no_kernel_is_refused_with_a_way_out() {
         ..ZooOptions::default()
     };
     let graph = zoo("cnn-gap", &small).unwrap();
-    let flat = kernel(&graph, &Probe::Zero, 1, Output::Logit(0), 0, |_, _| {});
+    let flat = kernel(
+        &graph,
+        Gradient::Local,
+        (&Probe::Zero, 1),
+        Output::Logit(0),
+        0,
+        |_, _| {},
+    );
     let refusal = flat.unwrap_err().to_string();
     assert!(refusal.contains("--probe gauss:1"), "{refusal}");
 }

@@ -28,6 +28,47 @@ use crate::{Method, Refusal};
 /// assert_eq!(approximations(&lenet)[0], "max-pool taken as average pool (pool1, pool2)");
 /// ```
 pub fn approximations(graph: &Graph) -> Vec<String> {
+    let pools = max_pools(graph);
+    let pools = (!pools.is_empty()).then(|| format!("max-pool taken as average pool ({pools})"));
+    pools.into_iter().chain(shared(graph)).collect()
+}
+
+/// The approximations that [`crate::coherent`] makes on a graph, beyond infinite width.
+///
+/// ```
+/// use polariscope_graph::{ZooOptions, zoo};
+/// use polariscope_meanfield::coherent_approximations;
+/// let lenet = zoo("lenet", &ZooOptions::default()).unwrap();
+/// let said = coherent_approximations(&lenet);
+/// assert_eq!(said[0], "covariances between inputs taken at their mean over the inputs");
+/// assert!(said[1].starts_with("numbers in the window of a max-pool taken as Gaussian and alike (pool1, pool2)"));
+/// ```
+pub fn coherent_approximations(graph: &Graph) -> Vec<String> {
+    let nonlinear = |op: &Op| matches!(op, Op::Activation(a) if !is_identity(*a));
+    let mut found = Vec::new();
+    if graph.nodes.iter().any(|node| nonlinear(&node.op)) {
+        found.push("covariances between inputs taken at their mean over the inputs".to_owned());
+    }
+    let pools = max_pools(graph);
+    if !pools.is_empty() {
+        found.push(format!(
+            "numbers in the window of a max-pool taken as Gaussian and alike ({pools})"
+        ));
+    }
+    found.into_iter().chain(shared(graph)).collect()
+}
+
+/// The max pools that lead to the output, with commas.
+fn max_pools(graph: &Graph) -> String {
+    let live = graph.live();
+    let nodes = graph.nodes.iter().zip(&live);
+    let pools = nodes.filter(|(n, live)| **live && matches!(n.op, Op::MaxPool(_)));
+    let pools: Vec<&str> = pools.map(|(n, _)| n.layer.as_str()).collect();
+    pools.join(", ")
+}
+
+/// What both geometries take for granted.
+fn shared(graph: &Graph) -> Vec<String> {
     let live = graph.live();
     let nodes = || {
         let nodes = graph.nodes.iter().zip(&live).enumerate();
@@ -36,14 +77,6 @@ pub fn approximations(graph: &Graph) -> Vec<String> {
             .map(|(i, (n, _))| (i, n))
     };
     let mut found = Vec::new();
-    let pools = nodes().filter(|(_, n)| matches!(n.op, Op::MaxPool(_)));
-    let pools: Vec<&str> = pools.map(|(_, n)| n.layer.as_str()).collect();
-    if !pools.is_empty() {
-        found.push(format!(
-            "max-pool taken as average pool ({})",
-            pools.join(", ")
-        ));
-    }
     let shaped = shaped(graph);
     let reads_shaped = nodes().filter(|(_, n)| {
         let nonlinear = matches!(n.op, Op::Activation(a) if !is_identity(a));

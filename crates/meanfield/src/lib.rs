@@ -46,7 +46,7 @@ mod paths;
 mod refusal;
 mod window;
 
-pub use approximation::approximations;
+pub use approximation::{approximations, coherent_approximations};
 pub use coherent::{Inputs, coherent, coherent_and_local};
 pub use covariance::Covariance;
 pub use refusal::{Cause, Method, Refusal};

@@ -69,7 +69,7 @@ impl Algebra<'_> {
         };
         let shape = self.t.shape(m.c).to_vec();
         let mut masks = [Vec::new(), Vec::new()];
-        if let At::Point(_) = self.at {
+        if let At::Points(_) = self.at {
             let leaves: Vec<&[f64]> = self.leaves.iter().map(Vec::as_slice).collect();
             let values = Program::new(&self.t, &[m.p, m.q, m.c]).evaluate::<f64>(&leaves);
             if values.iter().flatten().any(|v| !v.is_finite()) {

@@ -11,8 +11,8 @@ use super::value::{Block, Field, Fields, Law, Value};
 /// Where the recursion is written down.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
-    /// At a probe: pairs of Gaussians that are multiples of each other are found by their values.
-    Point(&'a [f64]),
+    /// At two probes, or one twice: pairs of Gaussians that are multiples of each other are found by their values.
+    Points([&'a [f64]; 2]),
     /// Anywhere: to see whether there is a kernel, and its size.
     Nowhere,
 }
@@ -32,7 +32,7 @@ impl<'a> Algebra<'a> {
         let mut t = Trace::new();
         let inputs = [t.leaf(input), t.leaf(input)];
         let leaves = match at {
-            At::Point(x) => vec![x.to_vec(); 2],
+            At::Points(both) => both.map(<[f64]>::to_vec).into(),
             At::Nowhere => Vec::new(),
         };
         Algebra {
@@ -45,7 +45,7 @@ impl<'a> Algebra<'a> {
 
     /// A leaf with these values.
     pub fn known(&mut self, shape: &[usize], values: impl FnOnce() -> Vec<f64>) -> Id {
-        if let At::Point(_) = self.at {
+        if let At::Points(_) = self.at {
             self.leaves.push(values());
         }
         self.t.leaf(shape)

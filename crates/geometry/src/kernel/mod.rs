@@ -6,6 +6,7 @@
 //! G(x) = E[∇f(x) ∇f(x)ᵀ] = ∂x ∂x' K(x, x')   at x' = x,
 //! ```
 //!
+//! and the coherent geometry is the average of ∂x ∂x' K(x, x') over independent x and x':
 //! exactly at infinite width: slopes and weights are correlated as they are, not taken independent as the mean field
 //! takes them. The recursion of one pair is written down as expressions ([`recursion`]) with only the pairs of
 //! positions that later layers read ([`need`]); one reverse sweep gives ∂x'K, and a forward sweep of it along each
@@ -28,8 +29,8 @@ use polariscope_diff::{Id, Program, Session, jvp, vjp};
 use polariscope_graph::Graph;
 use rayon::prelude::*;
 
-use crate::closed::points;
-use crate::{GeometryError, Kron, Output, Probe};
+use crate::closed::{pairs, points};
+use crate::{GeometryError, Gradient, Kron, Output, Probe};
 use fields::At;
 use recursion::Recursion;
 use value::{Block, Field, Law};
@@ -39,11 +40,11 @@ const ROWS: usize = 8;
 /// Bytes up to which runs go side by side; each row is the same however many do.
 const MEMORY: usize = 1 << 30;
 
-/// G at infinite width, averaged over `probes` points of the probing law. `progress` hears how many rows of how
-/// many are done.
+/// G at infinite width, averaged over `probes` points of the probing law, for the coherent one over as many pairs of
+/// neighbours in their ring. `progress` hears how many rows of how many are done.
 ///
 /// ```
-/// use polariscope_geometry::{Output, Probe, kernel};
+/// use polariscope_geometry::{Gradient, Output, Probe, kernel};
 /// use polariscope_graph::{ZooOptions, zoo};
 /// // One hidden layer of relu, w_std = √2, K = (|x||x'|/D)·2κ: G is isotropic, w_std⁴ / 2D.
 /// let options = ZooOptions {
@@ -52,35 +53,49 @@ const MEMORY: usize = 1 << 30;
 ///     parametrisation: Some("ntk".parse()?),
 ///     ..ZooOptions::default()
 /// };
-/// let g = kernel(&zoo("fcn", &options)?, &Probe::Gauss { sigma: 1.0 }, 1, Output::Logit(0), 0, |_, _| {})?;
+/// let (graph, probe) = (zoo("fcn", &options)?, Probe::Gauss { sigma: 1.0 });
+/// let g = kernel(&graph, Gradient::Local, (&probe, 1), Output::Logit(0), 0, |_, _| {})?;
 /// assert!((g.factor[0] - 1.0 / 8.0).abs() < 1e-15 && g.factor[1].abs() < 1e-15);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn kernel(
     graph: &Graph,
-    probe: &Probe,
-    probes: usize,
+    gradient: Gradient,
+    (probe, probes): (&Probe, usize),
     output: Output,
     seed: u64,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Kron, GeometryError> {
     let dim = graph.input().len();
-    let points = points(dim, probe, probes, seed)?;
-    if points.is_empty() {
+    let pairs = match (gradient, probe) {
+        (Gradient::Dipole { .. }, _) => {
+            return Err(GeometryError::Question(
+                "a dipole has no kernel: use --method sample".into(),
+            ));
+        }
+        (Gradient::Coherent, Probe::Gauss { .. } | Probe::Points { .. }) => {
+            pairs(dim, probe, probes, seed)?
+        }
+        (Gradient::Coherent | Gradient::Local, _) => {
+            let points = points(dim, probe, probes, seed)?.into_iter();
+            points.map(|x| [x.clone(), x]).collect()
+        }
+    };
+    if pairs.is_empty() {
         return Err(GeometryError::Question(
             "there must be at least one probe".into(),
         ));
     }
-    let total = (points.len() * dim) as u64;
+    let total = (pairs.len() * dim) as u64;
     let mut sum = vec![0.0; dim * dim];
-    for (i, x) in points.iter().enumerate() {
+    for (i, [x, y]) in pairs.iter().enumerate() {
         let done = (i * dim) as u64;
-        at_point(graph, x, output, &mut sum, |rows| {
+        at_points(graph, [x, y], output, &mut sum, |rows| {
             progress(done + rows as u64, total);
         })?;
     }
-    // Rounding leaves G(x) symmetric to its last digits only.
-    let half = 0.5 / points.len() as f64;
+    // Rounding leaves G(x) symmetric to its last digits only, and two inputs can be exchanged.
+    let half = 0.5 / pairs.len() as f64;
     let g = (0..dim * dim).map(|i| half * (sum[i] + sum[i % dim * dim + i / dim]));
     Ok(Kron::dense(g.collect(), dim))
 }
@@ -93,21 +108,21 @@ pub fn kernel_memory(graph: &Graph, output: Output) -> Result<f64, KernelRefusal
     Ok(together * buffers + 8.0 * masks as f64)
 }
 
-/// Adds G(x) to `sum`, D × D.
-fn at_point(
+/// Adds ∂x∂x'K to `sum`, D × D.
+fn at_points(
     graph: &Graph,
-    x: &[f64],
+    both: [&[f64]; 2],
     output: Output,
     sum: &mut [f64],
     mut progress: impl FnMut(usize),
 ) -> Result<(), KernelRefusal> {
-    let (program, leaves, _) = rows_program(graph, output, At::Point(x))?;
+    let (program, leaves, _) = rows_program(graph, output, At::Points(both))?;
     let bytes = 8 * program.buffers.iter().sum::<usize>();
     let together = (MEMORY / bytes.max(1)).clamp(1, rayon::current_num_threads());
     let program = Arc::new(program);
     let session = |_| Session::<f64>::new(Arc::clone(&program));
     let mut sessions: Vec<Session<f64>> = (0..together).map(session).collect();
-    let dim = x.len();
+    let dim = both[0].len();
     for (wave, rows) in sum.chunks_mut(together * ROWS * dim).enumerate() {
         let first = wave * together * ROWS;
         let batches = rows.par_chunks_mut(ROWS * dim).zip(&mut sessions);
@@ -121,7 +136,7 @@ fn at_point(
     Ok(())
 }
 
-/// Adds rows `first`… of G(x) to `rows`.
+/// Adds rows `first`… of ∂x∂x'K to `rows`.
 fn add_rows(
     session: &mut Session<f64>,
     leaves: &[Vec<f64>],

@@ -47,18 +47,23 @@ pub struct Config {
 }
 
 impl Config {
-    /// Refuses a question that makes no sense for the network.
-    pub fn check(&self, graph: &Graph) -> Result<(), GeometryError> {
-        let wrong = |text: String| Err(GeometryError::Question(text));
+    /// Refuses an output or points that the network does not have.
+    pub fn check_place(&self, graph: &Graph) -> Result<(), GeometryError> {
         let outputs = graph.output().len();
         if let Output::Logit(k) = self.output
             && k >= outputs
         {
-            return wrong(format!(
+            return Err(GeometryError::Question(format!(
                 "--logit {k}: the network has {outputs} outputs, counted from 0"
-            ));
+            )));
         }
-        self.probe.check(graph.input().len())?;
+        self.probe.check(graph.input().len())
+    }
+
+    /// Refuses a question that makes no sense for the network.
+    pub fn check(&self, graph: &Graph) -> Result<(), GeometryError> {
+        let wrong = |text: String| Err(GeometryError::Question(text));
+        self.check_place(graph)?;
         if self.method == Method::Mixed && self.output == Output::All {
             return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use polariscope_data::npy;
-use polariscope_geometry::{Kron, Method, Readouts, Spectrum, Summary};
+use polariscope_geometry::{Gradient, Kron, Method, Readouts, Spectrum, Summary};
 use serde::{Deserialize, Serialize};
 
 use super::page::Agreement;
@@ -22,6 +22,8 @@ pub const TEXT: &str = "summary.txt";
 /// What was found, in numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
+    /// Which geometry.
+    pub gradient: Gradient,
     /// The method that ran.
     pub method: Method,
     /// Networks sampled.
@@ -59,6 +61,8 @@ pub struct Found {
     pub matrix: Kron,
     /// Its decomposition.
     pub spectrum: Spectrum,
+    /// The local geometry of the same inputs, where the coherent one has a closed form.
+    pub local: Option<Kron>,
     /// The rest.
     pub answer: Answer,
 }
@@ -151,6 +155,7 @@ impl Found {
                 orthogonality: answer.orthogonality,
                 errors: errors(path),
             },
+            local: None,
             answer,
         })
     }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use polariscope_diff::Device;
 use polariscope_geometry::{
-    Float, GeometryError, Gradient, Kron, Limit, MOST, Method, Readouts, SampleConfig, Sampled,
-    Sampler, Shard, Spectrum, State, Summary, best_readouts, exact, kernel, kernel_memory,
-    mean_field, overlap,
+    Float, GeometryError, Gradient, Kron, Limit, MOST, Method, Probe, Readouts, SampleConfig,
+    Sampled, Sampler, Shard, Spectrum, State, Summary, best_readouts, coherent, coherent_and_local,
+    exact, kernel, kernel_memory, mean_field, overlap,
 };
 use polariscope_graph::Graph;
-use polariscope_meanfield::approximations;
+use polariscope_meanfield::{approximations, coherent_approximations};
 use polariscope_network::Weights;
 
 use super::answer::{Answer, Found};
@@ -189,10 +189,25 @@ pub fn closed(
         output,
         ..
     } = question;
-    let matrix = clock.time("closed form", || match question.method {
-        Method::MeanField => Ok(mean_field(graph, probe, *probes, *output, common.seed)?),
-        Method::Kernel => by_kernel(graph, question, common),
-        Method::Exact | Method::Sample | Method::Mixed => Ok(exact(graph, probe, *output)?),
+    let mut beside = None;
+    let matrix = clock.time("closed form", || {
+        match (question.method, question.gradient) {
+            (Method::MeanField, Gradient::Coherent) => match probe {
+                Probe::Gauss { sigma } => {
+                    let [coherent, local] = coherent_and_local(graph, *sigma, *output)?;
+                    beside = Some(local);
+                    Ok(coherent)
+                }
+                Probe::Zero | Probe::Points { .. } => {
+                    Ok(coherent(graph, probe, *probes, *output, common.seed)?)
+                }
+            },
+            (Method::MeanField, _) => Ok(mean_field(graph, probe, *probes, *output, common.seed)?),
+            (Method::Kernel, _) => by_kernel(graph, question, common),
+            (Method::Exact | Method::Sample | Method::Mixed, _) => {
+                Ok(exact(graph, probe, *output)?)
+            }
+        }
     })?;
     let (spectrum, summary) = clock.time("spectrum", || -> Result<_, CliError> {
         let spectrum = Spectrum::on(common.device, &matrix)?;
@@ -200,8 +215,12 @@ pub fn closed(
         Ok((spectrum, summary))
     })?;
     let mut found = assemble(question, matrix, spectrum, summary);
+    found.local = beside;
     if question.method == Method::MeanField {
-        found.answer.notes = approximations(graph);
+        found.answer.notes = match question.gradient {
+            Gradient::Coherent => coherent_approximations(graph),
+            Gradient::Local | Gradient::Dipole { .. } => approximations(graph),
+        };
     }
     Ok(found)
 }
@@ -219,8 +238,8 @@ fn by_kernel(graph: &Graph, question: &Question, common: &Common) -> Result<Kron
     let (mut progress, mut before, mut said) = (None, 0, false);
     let g = kernel(
         graph,
-        probe,
-        *probes,
+        question.gradient,
+        (probe, *probes),
         *output,
         common.seed,
         |done, total| {
@@ -253,7 +272,7 @@ pub fn compare_with_closed_form(
     common: &Common,
 ) -> Result<(), CliError> {
     let plain = question.method == Method::Sample
-        && question.gradient == Gradient::Local
+        && !matches!(question.gradient, Gradient::Dipole { .. })
         && question.compat.is_none();
     let Some(method) = question.closed_form(graph).filter(|_| plain) else {
         return Ok(());
@@ -263,7 +282,12 @@ pub fn compare_with_closed_form(
         Method::Exact => ("the exact closed form", exact(graph, probe, output)?),
         Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => (
             "the mean field (an approximation here)",
-            mean_field(graph, probe, question.probes, output, common.seed)?,
+            match question.gradient {
+                Gradient::Coherent => coherent(graph, probe, question.probes, output, common.seed)?,
+                Gradient::Local | Gradient::Dipole { .. } => {
+                    mean_field(graph, probe, question.probes, output, common.seed)?
+                }
+            },
         ),
     };
     let spectrum = Spectrum::on(common.device, &matrix)?;
@@ -287,6 +311,7 @@ fn overlaps(a: &Spectrum, b: &Spectrum) -> Result<Vec<(usize, f64)>, CliError> {
 
 fn assemble(question: &Question, matrix: Kron, spectrum: Spectrum, summary: Summary) -> Found {
     let answer = Answer {
+        gradient: question.gradient,
         method: question.method,
         networks: None,
         relative_error: None,
@@ -303,6 +328,7 @@ fn assemble(question: &Question, matrix: Kron, spectrum: Spectrum, summary: Summ
     Found {
         matrix,
         spectrum,
+        local: None,
         answer,
     }
 }

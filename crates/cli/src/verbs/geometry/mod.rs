@@ -18,7 +18,7 @@ use polariscope_report::{grouped, pretty};
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::checkpoint;
 use crate::error::CliError;
-use crate::output::counted;
+use crate::output::{self, counted};
 use crate::run::{self, Opened, Request, RunDirectory, fingerprint_bytes};
 use answer::{Answer, Found, TEXT};
 use compute::Clock;
@@ -88,6 +88,9 @@ impl<T: Float> Job<T> {
         } else {
             Given::Files
         };
+        if args.question.gradient.is_some_and(|typed| typed.renamed) {
+            output::note(common, "--gradient autodiff is called local now");
+        }
         let question = args.question.resolve(&graph, common.seed, source)?;
         let mut configuration = architecture.configuration(&graph)?;
         configuration.insert("geometry".into(), toml::Value::Table(question.table()));

@@ -34,6 +34,8 @@ const COARSE_ERROR: f64 = 0.3;
 const CHEAP: usize = 30_000_000;
 /// Points for each network, and of closed forms at infinite width, where nothing is said.
 const PROBES: usize = 16;
+/// Inputs where nothing is said.
+const GAUSS: Probe = Probe::Gauss { sigma: 1.0 };
 
 /// What is asked of a geometry, whatever the verb.
 #[derive(Clone, Debug, Args)]
@@ -42,18 +44,18 @@ pub struct QuestionArgs {
     /// exact, meanfield, kernel, sample or mixed [default: the best here]
     #[arg(long, value_name = "NAME")]
     pub method: Option<Method>,
-    /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: zero or gauss:1]
+    /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: gauss:1]
     #[arg(long, value_name = "LAW")]
     pub probe: Option<ProbeArg>,
-    /// Points for each network [default: 16; zero 1]
+    /// Points for each network [default: from a pilot, or 16; zero 1]
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
     pub probes: Option<usize>,
     /// The output to differentiate: its number, mean, or all [default: 0]
     #[arg(long, value_name = "K|mean|all", allow_negative_numbers = true)]
     pub logit: Option<Output>,
-    /// autodiff, or dipole:H for differences over 2H [default: autodiff]
+    /// coherent, local or dipole:H (differences over 2H) [default: coherent]
     #[arg(long, value_name = "NAME")]
-    pub gradient: Option<Gradient>,
+    pub gradient: Option<GradientArg>,
     /// Networks to sample
     #[arg(long, value_name = "T", value_parser = networks, conflicts_with = "error", allow_negative_numbers = true)]
     pub samples: Option<u64>,
@@ -72,6 +74,26 @@ pub enum Compat {
     Nad,
     /// Geometric inductive biases: mean of the outputs at 128 points of σ = 0.001, divided by 128.
     Gih,
+}
+
+/// Which geometry, as typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GradientArg {
+    /// The geometry.
+    pub gradient: Gradient,
+    /// Whether its old name was used.
+    pub renamed: bool,
+}
+
+impl FromStr for GradientArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(GradientArg {
+            gradient: text.parse()?,
+            renamed: text == "autodiff",
+        })
+    }
 }
 
 /// Where gradients are taken.
@@ -161,7 +183,7 @@ pub struct Question {
     pub probes: usize,
     /// Which scalar.
     pub output: Output,
-    /// Which derivative.
+    /// Which geometry.
     pub gradient: Gradient,
     /// Whether the mean is removed.
     pub centring: Centring,
@@ -207,7 +229,12 @@ impl QuestionArgs {
             probe: Probe::Zero,
             probes: 1,
             output: self.logit.unwrap_or(Output::Logit(0)),
-            gradient: self.gradient.unwrap_or(Gradient::Local),
+            gradient: match (self.gradient, given, self.method) {
+                (Some(typed), _, _) => typed.gradient,
+                // One network has one mean gradient, a geometry of rank one; Mixed has a derivative of its own.
+                (None, Given::Files, _) | (None, _, Some(Method::Mixed)) => Gradient::Local,
+                (None, Given::Nothing, _) => Gradient::Coherent,
+            },
             centring: Centring::None,
             limit,
             integrate: Integrate::LastLayer,
@@ -225,18 +252,16 @@ impl QuestionArgs {
         let sampled = given == Given::Files
             || self.samples.is_some()
             || self.error.is_some()
-            || self.gradient.is_some();
+            || matches!(question.gradient, Gradient::Dipole { .. });
         question.method = match self.method {
             Some(method) => method,
             None if sampled => Method::Sample,
-            None => best_method(graph, probe.as_ref(), question.output),
+            None => best_method(graph, question.gradient, probe.as_ref(), question.output),
         };
-        self.check(question.method, given)?;
+        self.check(&question, given)?;
         question.probe = probe.unwrap_or(match question.method {
             Method::Exact => Probe::Zero,
-            Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => {
-                Probe::Gauss { sigma: 1.0 }
-            }
+            Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => GAUSS,
         });
         question.probes = match (&question.probe, self.probes) {
             (Probe::Zero, Some(m)) if m > 1 => {
@@ -252,14 +277,16 @@ impl QuestionArgs {
     }
 
     /// Options that a method has no use for.
-    fn check(&self, method: Method, given: Given) -> Result<(), CliError> {
+    fn check(&self, question: &Question, given: Given) -> Result<(), CliError> {
+        let method = question.method;
         if matches!(method, Method::Sample | Method::Mixed) {
             return Ok(());
         }
+        let dipole = matches!(question.gradient, Gradient::Dipole { .. });
         let idle = [
             ("--samples", self.samples.is_some()),
             ("--error", self.error.is_some()),
-            ("--gradient", self.gradient.is_some()),
+            ("--gradient dipole", dipole),
             ("--weights", given == Given::Files),
         ];
         match idle.iter().find(|(_, set)| *set) {
@@ -324,6 +351,7 @@ impl QuestionArgs {
                 Question {
                     probe: probe.unwrap_or(Probe::Gauss { sigma: 1e-3 }),
                     probes: 128,
+                    gradient: Gradient::Local,
                     output: Output::Mean,
                     scale: 1.0 / 128.0,
                     ..question
@@ -342,14 +370,21 @@ pub enum Given {
     Files,
 }
 
-/// The best method for a network: a closed form that holds, then sampling where it takes seconds, then a closed form
-/// that approximates.
-fn best_method(graph: &Graph, probe: Option<&Probe>, output: Output) -> Method {
+/// The best method for a network. Coherent: a closed form wherever there is one. Local: a closed form that holds, then
+/// sampling where it takes seconds, then a closed form that approximates.
+fn best_method(graph: &Graph, gradient: Gradient, probe: Option<&Probe>, output: Output) -> Method {
+    // Where nothing is said a coherent geometry is that of Gaussian inputs.
+    let probe = match gradient {
+        Gradient::Coherent => Some(probe.unwrap_or(&GAUSS)),
+        Gradient::Local | Gradient::Dipole { .. } => probe,
+    };
     let cheap = multiplications(graph) < CHEAP;
     match closed_form(graph, probe, output) {
         Some(Method::Exact) => Method::Exact,
         Some(Method::MeanField)
-            if approximations(graph).is_empty() || !(cheap || pools_by_maximum(graph)) =>
+            if gradient == Gradient::Coherent
+                || approximations(graph).is_empty()
+                || !(cheap || pools_by_maximum(graph)) =>
         {
             Method::MeanField
         }
@@ -395,11 +430,11 @@ impl Question {
         if let Some(bits) = self.probe.bits() {
             set("probe_fingerprint", fingerprint(bits).into());
         }
-        if self.method != Method::Exact {
+        set("gradient", self.gradient.to_string().into());
+        if !self.is_averaged_over_inputs() {
             set("probes", toml::Value::Integer(self.probes as i64));
         }
         if matches!(self.method, Method::Sample | Method::Mixed) {
-            set("gradient", self.gradient.to_string().into());
             match self.limit {
                 Limit::Networks(n) => set("samples", toml::Value::Integer(n as i64)),
                 Limit::Error(e) => set("error", e.into()),
@@ -411,6 +446,15 @@ impl Question {
             set("scale", self.scale.into());
         }
         table
+    }
+
+    /// Whether the closed form needs no points: the exact one, and the coherent one of Gaussian inputs.
+    pub fn is_averaged_over_inputs(&self) -> bool {
+        match (self.method, self.gradient, &self.probe) {
+            (Method::Exact, _, _) => true,
+            (Method::MeanField, Gradient::Coherent, Probe::Gauss { .. }) => true,
+            _ => false,
+        }
     }
 
     /// The sampler's part of the question, every network with its own last layer.
@@ -431,7 +475,11 @@ impl Question {
     /// Refuses a question that the network has no answer to.
     pub fn check(&self, graph: &Graph) -> Result<(), CliError> {
         // Whatever the method, the output and the points must exist.
-        self.sample_config(0).check(graph)?;
+        let config = self.sample_config(0);
+        match self.method {
+            Method::Sample | Method::Mixed => config.check(graph)?,
+            Method::Exact | Method::MeanField | Method::Kernel => config.check_place(graph)?,
+        }
         let refused = match self.method {
             Method::Exact => exact_applies(graph, place(Some(&self.probe)), self.output.into())
                 .map_err(|e| e.to_string()),
@@ -496,8 +544,15 @@ impl Question {
                 Output::All => "every output, summed".into(),
             },
         );
+        push(
+            "geometry",
+            match self.gradient {
+                Gradient::Coherent => "coherent: gradients at two independent inputs".into(),
+                Gradient::Local => "local: both gradients at the same input".into(),
+                Gradient::Dipole { h } => format!("differences over ±{h} in place of gradients"),
+            },
+        );
         if matches!(self.method, Method::Sample | Method::Mixed) {
-            push("derivative", self.gradient.to_string());
             push("points a network", self.probes.to_string());
             push(
                 "mean gradient",

@@ -30,6 +30,6 @@ pub use matrix::Kron;
 pub use question::{Gradient, Method, Output, Probe};
 pub use sample::{
     Centring, Config as SampleConfig, Float, GROUPS, Limit, MOST, Readouts, Sampled, Sampler,
-    Shard, State, Top, TopSampler, best_readouts,
+    Shard, State, Top, TopSampler, best_probes, best_readouts,
 };
 pub use spectrum::{Generalised, Spectrum, Summary, corr, flip, generalised, overlap};

@@ -9,6 +9,8 @@
 
 mod codec;
 mod gram;
+mod pairs;
+mod pilot;
 mod readout;
 mod source;
 mod statistics;
@@ -23,8 +25,9 @@ use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 
+pub use pilot::{best_probes, best_readouts};
 pub use readout::Readouts;
-pub use source::{Centring, Config, best_readouts};
+pub use source::{Centring, Config};
 pub use statistics::Sampled;
 pub use sum::Float;
 pub use top::{Top, TopSampler};
@@ -341,7 +344,7 @@ impl<T: Float> Sampler<T> {
         let mut at = 0;
         for (sum, block) in state.sums.iter_mut().zip(self.blocks(state.waves)) {
             let part = &rows[at * row..][..block.len() * row];
-            sum.add(part, block.len(), self.quantum)?;
+            sum.add(part, block.len(), self.source.pairs(), self.quantum)?;
             at += block.len();
         }
         Ok(())

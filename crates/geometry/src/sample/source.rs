@@ -1,6 +1,6 @@
-//! Gradients of one network after the other: the rows g whose outer products average to G.
+//! Gradients of one network after the other: the rows g whose products average to G.
 //!
-//! Network i contributes A_i = Σ g gᵀ over its rows, each row scaled by 1/√(probes · read-outs).
+//! Each row is scaled by 1/√(pairs of probes · read-outs), so that [`Pairs`] need only add up products.
 //!
 //! | quantity | row |
 //! |---|---|
@@ -18,8 +18,9 @@ use rayon::prelude::*;
 
 use super::GROUPS;
 use super::gram::{self, Gram};
-use super::readout::{Readouts, Trunk, best};
-use super::sum::Float;
+use super::pairs::Pairs;
+use super::readout::{Readouts, Trunk};
+use super::sum::{Float, largest};
 use crate::question::PROBES;
 use crate::{GeometryError, Gradient, Method, Output, Probe};
 
@@ -70,6 +71,18 @@ impl Config {
         if self.method == Method::Mixed && self.gradient != Gradient::Local {
             return wrong("mixed has its own exact derivative: leave --gradient out".into());
         }
+        let coherent = self.gradient == Gradient::Coherent && self.probe != Probe::Zero;
+        if coherent && self.centring == Centring::Mean {
+            return wrong(
+                "the mean gradient is removed from local ones: use --gradient local".into(),
+            );
+        }
+        if coherent && self.probe.count(self.probes, graph.input().len()) < 2 {
+            return wrong(
+                "coherent compares the gradients at two points or more: use --probes 2 or more, or --gradient local"
+                    .into(),
+            );
+        }
         if self.centring == Centring::Mean && self.probes > 1 {
             return wrong(
                 "the mean gradient is removed over networks with one probe each: use --probes 1"
@@ -89,10 +102,8 @@ pub enum Centring {
     Mean,
 }
 
-/// Networks whose gradients set the scale and the number of read-outs.
-const PILOTS: u64 = 8;
-/// Read-outs of each pilot.
-const PILOT_READOUTS: usize = 4;
+/// Networks whose gradients set the scale and the numbers of read-outs and probes.
+pub(super) const PILOTS: u64 = 8;
 /// What drawing a weight costs in multiplications.
 const DRAW: f64 = 70.0;
 
@@ -127,7 +138,7 @@ impl<T: Number> Source<T> {
         let integrable = given.is_empty()
             && config.readouts != Readouts::Own
             && config.method == Method::Sample
-            && config.gradient == Gradient::Local;
+            && matches!(config.gradient, Gradient::Coherent | Gradient::Local);
         let trunk = Trunk::of(graph).filter(|_| integrable);
         let dipole = match (config.gradient, config.output) {
             (Gradient::Coherent | Gradient::Local, _) => None,
@@ -177,7 +188,13 @@ impl<T: Number> Source<T> {
         self.config.probes * self.cotangents_a_network()
     }
 
-    fn cotangents_a_network(&self) -> usize {
+    /// Which of its rows are multiplied.
+    pub fn pairs(&self) -> Pairs {
+        Pairs::of(&self.config)
+    }
+
+    /// Rows of a network at one probe.
+    pub fn cotangents_a_network(&self) -> usize {
         match (&self.trunk, self.config.readouts, self.config.output) {
             (Some(_), Readouts::Drawn(k), _) => k,
             (Some(trunk), _, _) => trunk.width,
@@ -196,7 +213,8 @@ impl<T: Number> Source<T> {
         self.draws() + gradients * forward
     }
 
-    fn draws(&self) -> f64 {
+    /// Those of its draws.
+    pub fn draws(&self) -> f64 {
         DRAW * self.network.graph().parameter_count() as f64
     }
 
@@ -226,9 +244,10 @@ impl<T: Number> Source<T> {
         })
     }
 
-    /// What every row is multiplied with, so that the sum over the rows of a network is its A.
+    /// What every row is multiplied with, so that the sum over the pairs of rows of a network is its A.
     fn scale(&self) -> f64 {
-        1.0 / (self.rows_a_network() as f64 / self.outer()).sqrt()
+        let products = self.pairs().count() * self.cotangents_a_network();
+        1.0 / (products as f64 / self.outer()).sqrt()
     }
 
     /// Sums on the GPU, where there is one and each network has rows enough: networks of a block, and the sums for
@@ -257,7 +276,10 @@ impl<T: Number> Source<T> {
         let Device::Cuda(ordinal) = self.config.place.device else {
             return None;
         };
-        let possible = self.config.centring == Centring::None && self.is_one_question();
+        // There every row is multiplied with itself.
+        let possible = self.config.centring == Centring::None
+            && self.is_one_question()
+            && matches!(self.pairs(), Pairs::Same { .. });
         let resident = self.resident.as_ref().filter(|_| possible)?;
         // Not of what is free: results do not depend on what else runs there.
         let memory = Gpu::open(ordinal).and_then(|gpu| gpu.memory()).ok()?;
@@ -499,7 +521,7 @@ impl<T: Number> Source<T> {
         Ok(())
     }
 
-    /// A few networks, to set the scale: the largest diagonal entry of their A.
+    /// A few networks, to set the scale: a bound on the entries of their A.
     pub fn largest(&self) -> Result<f64, GeometryError> {
         let networks = match (self.given.len(), self.config.gradient) {
             (0, Gradient::Coherent | Gradient::Local) => PILOTS,
@@ -508,18 +530,15 @@ impl<T: Number> Source<T> {
             (given, _) => given as u64,
         };
         let (dim, rows) = (self.dim(), self.rows_a_network());
-        let mut largest = 0f64;
+        let mut bound = 0f64;
         let mut buffer = vec![T::ZERO; rows * dim];
         for index in 0..networks {
             self.rows(&[index], &mut buffer)?;
-            let diagonal = |d: usize| -> f64 {
-                let column = buffer.iter().skip(d).step_by(dim);
-                column.map(|x| x.to_f64().powi(2)).sum()
-            };
-            largest = (0..dim).map(diagonal).fold(largest, f64::max);
+            let (x, _) = self.pairs().factors(&buffer, 1);
+            bound = bound.max(largest(&x, dim));
         }
-        if largest > 0.0 {
-            Ok(largest)
+        if bound > 0.0 {
+            Ok(bound)
         } else {
             Err(GeometryError::Vanishes)
         }
@@ -529,28 +548,4 @@ impl<T: Number> Source<T> {
 /// The stream of z over a parameter.
 fn direction_name(parameter: &str) -> String {
     format!("direction of {parameter}")
-}
-
-/// The number of read-outs for each trunk that reaches a precision soonest; costs are counted, not timed, so the
-/// same question gives the same number everywhere.
-pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readouts, GeometryError> {
-    let pilot = Config {
-        readouts: Readouts::Drawn(PILOT_READOUTS),
-        probes: 1,
-        ..config.clone()
-    };
-    let source = Source::<T>::new(graph, pilot, Vec::new())?;
-    if source.config.readouts != Readouts::Drawn(PILOT_READOUTS) {
-        return Ok(source.config.readouts);
-    }
-    let dim = source.dim();
-    let mut rows = Vec::new();
-    for index in 0..PILOTS {
-        let mut buffer = vec![T::ZERO; PILOT_READOUTS * dim];
-        source.rows(&[index], &mut buffer)?;
-        let wide: Vec<f64> = buffer.iter().map(|x| x.to_f64()).collect();
-        rows.push(wide.chunks_exact(dim).map(<[f64]>::to_vec).collect());
-    }
-    let gradient = 3.0 * multiplications(graph) as f64 * config.probes as f64;
-    Ok(Readouts::Drawn(best(&rows, source.draws(), gradient)))
 }

@@ -199,7 +199,7 @@ impl Sampled {
         if let Some((value, error)) =
             jackknife(summary.effective_rank, &quarters, |s| s.effective_rank)
         {
-            summary.effective_rank = value.min(self.state.dim as f64);
+            summary.effective_rank = value.clamp(1.0, self.state.dim as f64);
             summary.effective_rank_error = Some(error);
         }
         if let Some((value, error)) = jackknife(summary.top10_share, &quarters, |s| s.top10_share) {
@@ -246,8 +246,11 @@ impl Sampled {
                     squares += self.product(a, b);
                 }
             }
-            // Unbiased parts may leave the range of the whole, 1 to D; where noise drowns tr G², D is all that is known.
-            if squares > 0.0 { traces / squares } else { dim }
+            // Unbiased parts may leave the range of the whole, 1 to D; where noise drowns one, D is all that is known.
+            match traces > 0.0 && squares > 0.0 {
+                true => traces / squares,
+                false => dim,
+            }
         };
         leave_one_out(|i| ratio(i.map(|i| groups[i])), groups.len())
     }

@@ -1,13 +1,14 @@
 //! Sums of outer products that do not depend on the order of addition.
 //!
-//! Every block of networks adds Σ g gᵀ, computed in floating point in one fixed way and rounded to whole multiples of a
-//! quantum. Whole numbers add to the same bits in any order: threads, interruptions and shards cannot change a result.
+//! Every block of networks adds Σ A = Xᵀ Y ([`Pairs`]), computed in floating point in one fixed way and rounded to whole
+//! multiples of a quantum. Whole numbers add to the same bits in any order: threads, interruptions and shards cannot change a result.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use polariscope_diff::Number;
 use rayon::prelude::*;
 
+use super::pairs::Pairs;
 use super::tiles::{TILE, Tile, tiles, unpack};
 use crate::GeometryError;
 
@@ -66,39 +67,38 @@ impl Sum {
         }
     }
 
-    /// Adds a block: `rows` rows of `dim` numbers, the same number for each of `networks` networks.
+    /// Adds a block: the gradients of `networks` networks, rows of `dim` numbers, the same number for each.
     pub fn add<T: Float>(
         &mut self,
-        rows: &[T],
+        gradients: &[T],
         networks: usize,
+        pairs: Pairs,
         quantum: f64,
     ) -> Result<(), GeometryError> {
         if networks == 0 {
             return Ok(());
         }
         let dim = self.dim;
-        let mut diagonal = vec![0.0; dim];
-        for row in rows.chunks_exact(dim) {
-            let pairs = diagonal.iter_mut().zip(row);
-            pairs.for_each(|(d, x)| *d += x.to_f64() * x.to_f64());
-        }
-        // No entry is larger than the largest of the diagonal, in a block as in the sum.
-        let largest = diagonal.iter().fold(0.0_f64, |m, d| m.max(*d));
-        if largest / quantum >= 2f64.powi(BLOCK_BITS) {
+        let (x, y) = pairs.factors(gradients, networks);
+        if largest(&x, dim) / quantum >= 2f64.powi(BLOCK_BITS) {
             return Err(GeometryError::Range);
         }
-        let stacked = MatRef::from_column_major_slice(rows, dim, rows.len() / dim);
+        let transposed = [&x, &y].map(|x| MatRef::from_column_major_slice(x, dim, x.len() / dim));
         let tiles = tiles(dim);
         let parts = self.entries.par_chunks_mut(Tile::LEN).zip(&tiles);
-        parts.for_each(|(sum, tile)| add_tile(stacked, tile, 1.0 / quantum, sum));
-        self.check()?;
-        for network in rows.chunks_exact(rows.len() / networks) {
-            let trace: f64 = network.iter().map(|x| x.to_f64().powi(2)).sum();
-            self.count(trace, quantum);
+        let inside = parts.all(|(sum, tile)| {
+            add_tile(transposed, tile, 1.0 / quantum, sum);
+            is_inside(sum)
+        });
+        inside.then_some(()).ok_or(GeometryError::Range)?;
+        let own = x.len() / networks;
+        for (x, y) in x.chunks_exact(own).zip(y.chunks_exact(own)) {
+            let products = x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64());
+            self.count(products.sum(), quantum);
         }
         if !self.mean.is_empty() {
             let root = mean_quantum(quantum);
-            for row in rows.chunks_exact(dim) {
+            for row in gradients.chunks_exact(dim) {
                 for (sum, x) in self.mean.iter_mut().zip(row) {
                     *sum = sum
                         .checked_add(whole(x.to_f64() / root))
@@ -124,17 +124,18 @@ impl Sum {
         quantum: f64,
     ) -> Result<(), GeometryError> {
         let tiles = self.entries.par_chunks_mut(Tile::LEN);
-        tiles
+        let inside = tiles
             .zip(entries.par_chunks(Tile::LEN))
-            .for_each(|(sum, entries)| {
+            .all(|(sum, entries)| {
                 for (sum, x) in sum.iter_mut().zip(entries) {
                     *sum = sum.wrapping_add(*x);
                 }
+                is_inside(sum)
             });
         for &trace in traces {
             self.count(trace, quantum);
         }
-        self.check()
+        inside.then_some(()).ok_or(GeometryError::Range)
     }
 
     /// Adds what another part of the same run found.
@@ -146,21 +147,26 @@ impl Sum {
         for (sum, x) in pairs.chain(self.mean.iter_mut().zip(&other.mean)) {
             *sum = sum.checked_add(*x).ok_or(GeometryError::Range)?;
         }
-        self.check()
-    }
-
-    /// Whether the diagonal, which bounds every entry, is in range.
-    fn check(&self) -> Result<(), GeometryError> {
-        let on_diagonal = tiles(self.dim)
-            .into_iter()
-            .enumerate()
-            .filter(|(_, tile)| tile.i == tile.j);
-        let mut entries = on_diagonal.flat_map(|(t, tile)| {
-            (0..tile.rows).map(move |a| self.entries[t * Tile::LEN + a * TILE + a])
-        });
-        let inside = entries.all(|x| x < 1 << SUM_BITS);
+        let inside = is_inside(&self.entries);
         inside.then_some(()).ok_or(GeometryError::Range)
     }
+}
+
+/// Whether sums are in range, below 2⁶² and not below −2⁶².
+fn is_inside(sums: &[i64]) -> bool {
+    let bits = sums.iter().fold(0, |bits, x| bits | (x ^ (x >> 63)));
+    bits >> SUM_BITS == 0
+}
+
+/// The largest entry of the diagonal of XᵀX, X of rows of `dim` numbers. No entry of XᵀY is larger where the rows of Y
+/// are those of X up to their sign.
+pub(crate) fn largest<T: Number>(x: &[T], dim: usize) -> f64 {
+    let mut diagonal = vec![0.0; dim];
+    for row in x.chunks_exact(dim) {
+        let entries = diagonal.iter_mut().zip(row);
+        entries.for_each(|(d, x)| *d += x.to_f64() * x.to_f64());
+    }
+    diagonal.into_iter().fold(0.0, f64::max)
 }
 
 /// Quantum of sums of gradients, where `quantum` is that of their squares: the sums are shorter, so it can be finer.
@@ -168,10 +174,10 @@ pub(crate) fn mean_quantum(quantum: f64) -> f64 {
     quantum.sqrt() / f64::from(1 << 16)
 }
 
-/// tile += (Xᵀ X restricted to the tile) / quantum, rounded to whole numbers; X is rows × dim, given transposed.
-fn add_tile<T: Float>(transposed: MatRef<'_, T>, tile: &Tile, scale: f64, sum: &mut [i64]) {
-    let left = transposed.subrows(tile.i, tile.rows);
-    let right = transposed.subrows(tile.j, tile.cols);
+/// tile += (Xᵀ Y restricted to the tile) / quantum, rounded to whole numbers; X and Y are rows × dim, given transposed.
+fn add_tile<T: Float>([x, y]: [MatRef<'_, T>; 2], tile: &Tile, scale: f64, sum: &mut [i64]) {
+    let left = x.subrows(tile.i, tile.rows);
+    let right = y.subrows(tile.j, tile.cols);
     // Column-major with the tile's columns as rows, so that a row of the tile is contiguous.
     let mut product = Mat::<T>::zeros(tile.cols, tile.rows);
     matmul(
@@ -205,13 +211,15 @@ mod tests {
     use super::*;
     use polariscope_random::Stream;
 
+    const LOCAL: Pairs = Pairs::Same { points: 1 };
+
     /// What was summed elsewhere adds as what is summed here, and leaves the range as it does.
     #[test]
     fn sums_from_elsewhere_are_taken() {
         let dim = TILE + 3;
         let rows: Vec<f64> = (0..2 * dim).map(|i| (i % 7) as f64 - 3.0).collect();
         let mut here = Sum::zero(dim, 0);
-        here.add(&rows, 2, 1.0).unwrap();
+        here.add(&rows, 2, LOCAL, 1.0).unwrap();
         let entry = |i: usize, j: usize| (rows[i] * rows[j] + rows[dim + i] * rows[dim + j]) as i64;
         let mut entries = vec![0; tiles(dim).len() * Tile::LEN];
         for (to, tile) in entries.chunks_mut(Tile::LEN).zip(tiles(dim)) {
@@ -240,7 +248,8 @@ mod tests {
             let mut sum = Sum::zero(dim, dim);
             for &i in order {
                 let block = &rows[i * 2 * dim..][..2 * dim];
-                sum.add(block, 1, quantum).unwrap();
+                sum.add(block, 1, Pairs::Same { points: 2 }, quantum)
+                    .unwrap();
             }
             sum
         };
@@ -265,10 +274,28 @@ mod tests {
     fn sums_that_leave_the_range_are_refused() {
         let quantum = quantum(1.0, 1, 1);
         let mut sum = Sum::zero(1, 0);
-        assert!(sum.add(&[1.0f64], 1, quantum).is_ok());
+        assert!(sum.add(&[1.0f64], 1, LOCAL, quantum).is_ok());
         assert!(matches!(
-            sum.add(&[1e3f64], 1, quantum),
+            sum.add(&[1e3f64], 1, LOCAL, quantum),
             Err(GeometryError::Range)
         ));
+    }
+
+    /// Below as above: gradients 1 and −1 have A = ((1 − 1)² − 2) = −2 before its divisor, a sum of whole numbers.
+    #[test]
+    fn sums_below_zero() {
+        let mut sum = Sum::zero(1, 0);
+        let distinct = Pairs::Distinct { points: 2 };
+        for _ in 0..3 {
+            sum.add(&[1.0f64, -1.0], 1, distinct, 0.5).unwrap();
+        }
+        assert_eq!(
+            (sum.entries[0], sum.trace, sum.trace_square),
+            (-12, -12, 48)
+        );
+        sum.entries[0] = -(1 << SUM_BITS);
+        assert!(sum.merge(&Sum::zero(1, 0)).is_ok());
+        let below = sum.add(&[1.0f64, -1.0], 1, distinct, 0.5);
+        assert!(matches!(below, Err(GeometryError::Range)));
     }
 }

@@ -8,15 +8,20 @@
 //!
 //! With QᵀZ = CCᵀ and Z C⁻ᵀ = UΣVᵀ the eigenvectors are U and the eigenvalues Σ². Eigenvalues come out too small, λᵢ by
 //! a share of order (λ_ℓ/λᵢ)⁵.
+//!
+//! A coherent Ĝ may have eigenvalues below 0, and there is no C. There QᵀZ = VΛVᵀ gives the eigenvalues Λ and the
+//! eigenvectors QV (Rayleigh and Ritz), with errors of order (λ_ℓ/λᵢ)⁴; λ_ℓ counts by its size, noise below 0 included.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use polariscope_data::symmetric_eigen;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_stats::Estimate;
 use rayon::prelude::*;
 
+use super::pairs::Pairs;
 use super::source::{Config, Source};
 use super::{Float, GROUPS};
 use crate::GeometryError;
@@ -85,7 +90,12 @@ impl<T: Float> TopSampler<T> {
 
     /// Bytes that it takes: basis, image and their factors, and the rows of a wave.
     pub fn memory(&self) -> f64 {
-        let rows = GROUPS * self.source.rows_a_network();
+        // What is multiplied stands beside the gradients.
+        let copies = match self.source.pairs() {
+            Pairs::Same { .. } => 1,
+            Pairs::Distinct { .. } => 3,
+        };
+        let rows = copies * GROUPS * self.source.rows_a_network();
         8.0 * (self.source.dim() * (4 * self.columns + rows)) as f64
     }
 
@@ -100,7 +110,10 @@ impl<T: Float> TopSampler<T> {
             basis = image.qr().compute_thin_Q();
         }
         let (image, trace) = self.image(&basis, PASSES - 1, &mut progress)?;
-        let (values, vectors) = nystrom(&basis, &image)?;
+        let (values, vectors) = match self.source.pairs() {
+            Pairs::Same { .. } => nystrom(&basis, &image)?,
+            Pairs::Distinct { .. } => ritz(&basis, &image)?,
+        };
         Ok(Top {
             values: values[..self.k].to_vec(),
             vectors: (0..self.k)
@@ -127,9 +140,12 @@ impl<T: Float> TopSampler<T> {
             let networks: Vec<u64> = (first..last).collect();
             self.source.rows(&networks, &mut buffer)?;
             let wide: Vec<f64> = buffer.par_iter().map(|x| x.to_f64()).collect();
-            wide.chunks_exact(rows * dim)
-                .for_each(|a| traces.add(crate::matrix::dot(a, a)));
-            add_product(&wide, v, &mut image);
+            let (x, y) = self.source.pairs().factors(&wide, count);
+            let own = x.len() / count;
+            for (x, y) in x.chunks_exact(own).zip(y.chunks_exact(own)) {
+                traces.add(crate::matrix::dot(x, y));
+            }
+            add_product([&x, &y], v, &mut image);
             progress(pass * self.networks + last, PASSES * self.networks);
         }
         let scale = faer::Scale(1.0 / self.networks as f64);
@@ -138,17 +154,17 @@ impl<T: Float> TopSampler<T> {
     }
 }
 
-/// image += Xᵀ (X v), a few columns at a time; image is dim × columns, column by column.
-fn add_product(rows: &[f64], v: &Mat<f64>, image: &mut [f64]) {
+/// image += Xᵀ (Y v), a few columns at a time; image is dim × columns, column by column.
+fn add_product(factors: [&[f64]; 2], v: &Mat<f64>, image: &mut [f64]) {
     let dim = v.nrows();
-    let transposed = MatRef::from_column_major_slice(rows, dim, rows.len() / dim);
+    let [x, y] = factors.map(|x| MatRef::from_column_major_slice(x, dim, x.len() / dim));
     let strips = image.par_chunks_mut(STRIP * dim).enumerate();
     strips.for_each(|(i, strip)| {
         let columns = strip.len() / dim;
         let part = v.subcols(i * STRIP, columns);
-        let coordinates = transposed.transpose() * part;
+        let coordinates = y.transpose() * part;
         let strip = MatMut::from_column_major_slice_mut(strip, dim, columns);
-        matmul(strip, Accum::Add, transposed, &coordinates, 1.0, Par::Seq);
+        matmul(strip, Accum::Add, x, &coordinates, 1.0, Par::Seq);
     });
 }
 
@@ -177,6 +193,19 @@ fn nystrom(basis: &Mat<f64>, image: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), G
     let svd = half.thin_svd().map_err(|_| GeometryError::Vanishes)?;
     let values = svd.S().column_vector().iter().map(|s| s * s).collect();
     Ok((values, svd.U().to_owned()))
+}
+
+/// Eigenvalues, largest first, and eigenvectors (columns) of Q (QᵀZ) Qᵀ.
+fn ritz(basis: &Mat<f64>, image: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), GeometryError> {
+    let core = basis.transpose() * image;
+    let columns = core.ncols();
+    let core: Vec<f64> = (0..columns * columns)
+        .map(|at| (at / columns, at % columns))
+        .map(|(i, j)| 0.5 * (core[(i, j)] + core[(j, i)]))
+        .collect();
+    let eigen = symmetric_eigen(&core, columns)?;
+    let vectors = basis * MatRef::from_column_major_slice(&eigen.vectors, columns, columns);
+    Ok((eigen.values, vectors))
 }
 
 /// Mean of traces and its error.

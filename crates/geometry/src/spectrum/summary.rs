@@ -1,6 +1,6 @@
 //! A spectrum in four numbers.
 //!
-//! With λ the D eigenvalues and p = λ/Σλ (eigenvalues at or below 0 count as 0 in the entropy):
+//! With λ the D eigenvalues and p = λ/Σλ (eigenvalues below 0 count as 0 in the last two):
 //!
 //! ```text
 //! trace Σλ · participation ratio (Σλ)²/Σλ² · effective rank exp(−Σ p ln p) · share of the first ⌈D/10⌉
@@ -20,14 +20,16 @@ impl Summary {
     pub fn of_values(values: &[f64]) -> Summary {
         let trace: f64 = values.iter().sum();
         let squares: f64 = values.iter().map(|v| v * v).sum();
-        let positive: f64 = values.iter().filter(|v| **v > 0.0).sum();
+        // A sampled coherent geometry has such eigenvalues until it has converged, and then a trace that may be 0.
+        let positive = |values: &[f64]| -> f64 { values.iter().filter(|v| **v > 0.0).sum() };
+        let whole = positive(values);
         let entropy: f64 = values
             .iter()
-            .map(|v| v / positive)
+            .map(|v| v / whole)
             .filter(|p| *p > 0.0)
             .map(|p| -p * p.ln())
             .sum();
-        let first: f64 = values[..values.len().div_ceil(10)].iter().sum();
+        let first = positive(&values[..values.len().div_ceil(10)]);
         Summary {
             trace,
             trace_error: None,
@@ -35,7 +37,7 @@ impl Summary {
             participation_ratio_error: None,
             effective_rank: entropy.exp(),
             effective_rank_error: None,
-            top10_share: first / trace,
+            top10_share: first / whole,
             top10_share_error: None,
         }
     }

@@ -9,8 +9,6 @@ use polariscope_network::multiplications;
 use super::pairs::Pairs;
 use super::readout::{Readouts, best};
 use super::source::{Config, PILOTS, Source};
-use crate::matrix::dot;
-use crate::spectrum::product::product_transposed;
 use crate::{GeometryError, Gradient};
 
 /// Read-outs of each pilot.
@@ -59,14 +57,21 @@ pub fn best_probes<T: Number>(graph: &Graph, config: &Config) -> Result<usize, G
         ..config.clone()
     };
     let source = Source::<T>::new(graph, pilot, Vec::new())?;
+    let networks: Vec<u64> = (0..PILOTS).collect();
+    let own = source.rows_a_network() * source.dim();
+    let mut rows = vec![T::ZERO; networks.len() * own];
+    source.rows(&networks, &mut rows)?;
+    let dot = |x: &[T], y: &[T]| -> f64 {
+        let products = x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64());
+        products.sum()
+    };
     let points = source.config().probes as f64;
     let (mut local, mut coherent) = (0.0, 0.0);
-    for index in 0..PILOTS {
-        let gradients = wide_rows(&source, index)?;
-        let (x, y) = source.pairs().factors(&gradients, 1);
+    for gradients in rows.chunks_exact(own) {
+        let (x, y) = source.pairs().factors(gradients, 1);
         coherent += dot(&x, &y);
         // Rows are scaled for the mean over m(m − 1) pairs, not over m points.
-        local += (points - 1.0) * dot(&gradients, &gradients);
+        local += (points - 1.0) * dot(gradients, gradients);
     }
     // Infinite where no coherent part was seen.
     let scatter = match coherent > 0.0 {
@@ -80,14 +85,17 @@ pub fn best_probes<T: Number>(graph: &Graph, config: &Config) -> Result<usize, G
 }
 
 /// The number of read-outs for each trunk that reaches a precision soonest.
+///
+/// Of a coherent geometry too it is found from gradients at the same point: those at several points cost as many times
+/// as much, and hardly move it.
 pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readouts, GeometryError> {
     let pilot = Config {
         readouts: Readouts::Drawn(PILOT_READOUTS),
-        probes: match config.gradient {
-            // One network's A is what the mean over its points leaves.
-            Gradient::Coherent => config.probes,
-            Gradient::Local | Gradient::Dipole { .. } => 1,
+        gradient: match config.gradient {
+            Gradient::Coherent => Gradient::Local,
+            other => other,
         },
+        probes: 1,
         ..config.clone()
     };
     let source = Source::<T>::new(graph, pilot, Vec::new())?;
@@ -95,34 +103,13 @@ pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readou
         return Ok(source.config().readouts);
     }
     let dim = source.dim();
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for index in 0..PILOTS {
-        let gradients = wide_rows(&source, index)?;
-        let of_readout = |r: usize| {
-            let own = gradients.chunks_exact(dim).skip(r).step_by(PILOT_READOUTS);
-            let own = own.collect::<Vec<_>>().concat();
-            let (x, y) = source.pairs().factors(&own, 1);
-            [x.into_owned(), y.into_owned()]
-        };
-        found.push((0..PILOT_READOUTS).map(of_readout).collect());
+        let mut buffer = vec![T::ZERO; PILOT_READOUTS * dim];
+        source.rows(&[index], &mut buffer)?;
+        let wide: Vec<f64> = buffer.iter().map(|x| x.to_f64()).collect();
+        rows.push(wide.chunks_exact(dim).map(<[f64]>::to_vec).collect());
     }
-    // ⟨XᵀY, X'ᵀY'⟩ = Σ (X X'ᵀ)ᵢⱼ (Y Y'ᵀ)ᵢⱼ.
-    let inner = |a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]| {
-        let [x, y] = [0, 1].map(|f| product_transposed(&a[f], &b[f], dim, b[f].len() / dim));
-        dot(&x, &y)
-    };
     let gradient = 3.0 * multiplications(graph) as f64 * config.probes as f64;
-    Ok(Readouts::Drawn(best(
-        &found,
-        inner,
-        source.draws(),
-        gradient,
-    )))
-}
-
-/// The rows of a network, as doubles.
-fn wide_rows<T: Number>(source: &Source<T>, index: u64) -> Result<Vec<f64>, GeometryError> {
-    let mut rows = vec![T::ZERO; source.rows_a_network() * source.dim()];
-    source.rows(&[index], &mut rows)?;
-    Ok(rows.iter().map(|x| x.to_f64()).collect())
+    Ok(Readouts::Drawn(best(&rows, source.draws(), gradient)))
 }

@@ -127,21 +127,17 @@ impl Trunk {
     }
 }
 
-/// The k of least cost for a given error, from a few trunks with a few read-outs each: `found[t][r]` is the A of trunk
-/// t with read-out r, and `inner` is ⟨A, A'⟩.
-pub(crate) fn best<A>(
-    found: &[Vec<A>],
-    inner: impl Fn(&A, &A) -> f64,
-    trunk_cost: f64,
-    readout_cost: f64,
-) -> usize {
+/// The k of least cost for a given error, from gradients of a few trunks with a few read-outs each:
+/// `rows[t][r]` is ∇f of trunk t with read-out r. ⟨g gᵀ, g' g'ᵀ⟩ = (g·g')².
+pub(crate) fn best(rows: &[Vec<Vec<f64>>], trunk_cost: f64, readout_cost: f64) -> usize {
+    let square = |a: &[f64], b: &[f64]| crate::matrix::dot(a, b).powi(2);
     let (mut own, mut same, mut other) = (Mean::default(), Mean::default(), Mean::default());
-    for (t, trunk) in found.iter().enumerate() {
-        for (r, a) in trunk.iter().enumerate() {
-            own.add(inner(a, a));
-            trunk[..r].iter().for_each(|b| same.add(inner(a, b)));
-            for before in &found[..t] {
-                before.iter().for_each(|b| other.add(inner(a, b)));
+    for (t, trunk) in rows.iter().enumerate() {
+        for (r, g) in trunk.iter().enumerate() {
+            own.add(square(g, g));
+            trunk[..r].iter().for_each(|h| same.add(square(g, h)));
+            for before in &rows[..t] {
+                before.iter().for_each(|h| other.add(square(g, h)));
             }
         }
     }

@@ -194,7 +194,7 @@ impl<T: Number> Source<T> {
     }
 
     /// Rows of a network at one probe.
-    pub fn cotangents_a_network(&self) -> usize {
+    fn cotangents_a_network(&self) -> usize {
         match (&self.trunk, self.config.readouts, self.config.output) {
             (Some(_), Readouts::Drawn(k), _) => k,
             (Some(trunk), _, _) => trunk.width,

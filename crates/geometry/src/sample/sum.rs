@@ -1,7 +1,8 @@
 //! Sums of outer products that do not depend on the order of addition.
 //!
 //! Every block of networks adds Σ A = Xᵀ Y ([`Pairs`]), computed in floating point in one fixed way and rounded to whole
-//! multiples of a quantum. Whole numbers add to the same bits in any order: threads, interruptions and shards cannot change a result.
+//! multiples of a quantum. Whole numbers add to the same bits in any order: threads, interruptions and shards cannot
+//! change a result.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};

@@ -3,7 +3,9 @@
 //!
 //! Bug class: a pair of positions left out, a tap on the wrong side, a limit at coincident patches taken wrongly.
 
-use polariscope_geometry::{KernelRefusal, Kron, Output, Probe, exact, kernel, kernel_memory};
+use polariscope_geometry::{
+    Gradient, KernelRefusal, Kron, Output, Probe, exact, kernel, kernel_memory,
+};
 use polariscope_graph::{Activation, BiasRule, Graph, ZooOptions, parse_file, zoo};
 use polariscope_meanfield::dual::{Pair, dual};
 use polariscope_network::{Network, Scalar, Weights};
@@ -510,4 +512,36 @@ fn what_has_no_kernel_is_refused_with_a_way_out() {
     );
     let refusal = flat.unwrap_err().to_string();
     assert!(refusal.contains("--probe gauss:1"), "{refusal}");
+}
+
+/// The mean of ∂x∂x'K over the ring of three inputs by neural-tangents 0.6.5 in f64: its first row and its trace
+/// (`bench/coherent_fixture`).
+#[test]
+fn neural_tangents_agree_between_inputs() {
+    let convolutions = net(
+        "input = [1, 6, 6]\nparametrisation = \"ntk\"\nw_std = 1.4142135623730951\nb_std = 0.1",
+        r#"{ op = "conv", channels = 4, kernel = 3, padding = "same" }, { op = "relu" },
+        { op = "conv", channels = 4, kernel = 3, stride = 2, padding = "same" }, { op = "relu" },
+        { op = "global-avg-pool" }, { op = "dense", features = 1 }"#,
+    );
+    #[rustfmt::skip]
+    let (x, row) = (
+        [0.0, 0.3125, -0.28125, -0.875, -0.46875, -1.0, 0.0625, 1.34375, -0.5, -0.625, 0.5, 0.34375, 0.09375, -0.9375, -0.03125, 0.6875, -1.34375, -0.46875, -1.90625, -1.28125, -1.84375, -0.25, -1.28125, 0.28125, 0.15625, -0.1875, -2.53125, -0.53125, -0.0625, 0.125, -1.53125, -0.46875, -0.96875, -0.8125, 1.0625, -0.8125, -0.03125, 0.875, -0.59375, -0.125, 0.125, 0.0625, -1.21875, 0.0625, 1.34375, -1.5625, 0.875, 0.125, -0.65625, 2.0, 0.75, -1.1875, 0.0625, 0.5625, -0.1875, 0.6875, -0.0625, 0.65625, 1.4375, -0.6875, 0.21875, -0.46875, 0.125, -1.1875, -0.59375, -0.1875, 0.90625, 1.15625, -1.3125, -0.78125, 0.65625, -2.0, -0.46875, -0.09375, 1.25, 0.6875, -0.3125, -0.375, -0.25, 1.53125, -0.4375, -0.3125, 0.34375, -0.125, -0.1875, -1.125, -0.0, -0.4375, 1.15625, 0.65625, -0.03125, 0.65625, -0.34375, 1.0625, -0.0, 0.59375, -1.28125, 0.34375, -1.6875, -2.03125, -0.3125, -0.90625, 0.15625, 2.25, -0.84375, -0.625, 0.21875, 0.5],
+        [0.0004234291848395499, -2.9130698941976738e-05, 0.0003502917701876741, 2.8436283438257914e-05, 0.0003239701335266139, 1.490410681007503e-06, 9.977350559726907e-06, -3.8504115768796435e-05, -2.674869026137637e-05, 5.6697799715934075e-05, -1.0972398161292014e-05, -2.4465766606892164e-05, 0.0004061120890895902, -1.5500765210453135e-05, 0.00040528347044628977, 3.1339061183818665e-05, 0.0004040604300871199, -1.0593743838627727e-05, 2.5337228158772682e-05, -1.4986357869768613e-05, 3.178505008808389e-05, 8.753117040963815e-06, -1.2405348465978667e-05, 5.142442168902109e-06, 0.00045048403928683005, 1.278556577230367e-05, 0.0003555855720778658, 7.862211654583178e-06, 0.00028065297014531445, -5.775119699002071e-06, 6.409521762354871e-06, -1.3444585057455103e-05, 6.257337035476118e-05, -2.0340074425552345e-05, -4.074912299971168e-05, 1.1275295965765787e-05],
+    );
+    let probe = Probe::Points {
+        source: "test".into(),
+        x: x.into(),
+    };
+    let found = kernel(
+        &convolutions,
+        Gradient::Coherent,
+        (&probe, 3),
+        Output::Logit(0),
+        0,
+        |_, _| {},
+    )
+    .unwrap();
+    assert_close(&found.factor[..36], &row, 1e-12);
+    assert!((found.trace() - 0.05244636686976313).abs() < 1e-13);
 }

@@ -32,11 +32,11 @@ pub use statistics::Sampled;
 pub use sum::Float;
 pub use top::{Top, TopSampler};
 
-use crate::GeometryError;
+use crate::{GeometryError, Output};
 use gram::Gram;
 use source::Source;
 use statistics::error_so_far;
-use sum::{Sum, quantum};
+use sum::{Sum, mean_quantum, quantum};
 
 /// Independent groups of networks.
 pub const GROUPS: usize = 16;
@@ -157,7 +157,8 @@ pub struct Sampler<T> {
 }
 
 impl<T: Float> Sampler<T> {
-    /// Plans a run over random networks, or over the `given` ones (then `limit` is their number).
+    /// Plans a run over random networks, or over the `given` ones: network i is the i-th of them, again from the
+    /// first after the last, each time at other probes.
     pub fn new(
         graph: &Graph,
         config: Config,
@@ -165,10 +166,6 @@ impl<T: Float> Sampler<T> {
         limit: Limit,
         shard: Shard,
     ) -> Result<Self, GeometryError> {
-        let limit = match given.len() {
-            0 => limit,
-            n => Limit::Networks(n as u64),
-        };
         if limit == Limit::Networks(0) || shard.index >= shard.count {
             return Err(GeometryError::Question(
                 "there must be at least one network, and a shard is i/n with i from 1 to n".into(),
@@ -233,8 +230,8 @@ impl<T: Float> Sampler<T> {
     pub fn start(&self) -> State {
         let dim = self.source.dim();
         let mean = match self.config().centring {
-            Centring::None => 0,
-            Centring::Mean => dim,
+            Centring::None if !self.source.is_given() => 0,
+            Centring::None | Centring::Mean => dim,
         };
         State {
             waves: 0,
@@ -348,6 +345,21 @@ impl<T: Float> Sampler<T> {
             at += block.len();
         }
         Ok(())
+    }
+
+    /// The mean gradient of given networks, ḡ; none for random ones, or where several outputs are differentiated.
+    pub fn mean_gradient(&self, state: &State) -> Option<Vec<f64>> {
+        let one = !matches!(self.config().output, Output::All);
+        let rows = state.networks() as f64 * self.source.rows_a_network() as f64;
+        (self.source.is_given() && one && rows > 0.0).then(|| {
+            // Rows are scaled.
+            let scale = mean_quantum(self.quantum) / (rows * self.source.scale());
+            let total = |d: usize| -> i128 {
+                let sums = state.sums.iter();
+                sums.map(|sum| i128::from(sum.mean[d])).sum()
+            };
+            (0..self.dim()).map(|d| total(d) as f64 * scale).collect()
+        })
     }
 
     /// What has been found.

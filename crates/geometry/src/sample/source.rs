@@ -245,7 +245,7 @@ impl<T: Number> Source<T> {
     }
 
     /// What every row is multiplied with, so that the sum over the pairs of rows of a network is its A.
-    fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         let products = self.pairs().count() * self.cotangents_a_network();
         1.0 / (products as f64 / self.outer()).sqrt()
     }
@@ -310,9 +310,19 @@ impl<T: Number> Source<T> {
         gram.add(group, networks, rows, self.rows_a_network())
     }
 
+    /// Whether networks are given, not drawn.
+    pub fn is_given(&self) -> bool {
+        !self.given.is_empty()
+    }
+
+    fn given_weights(&self, index: u64) -> Option<&Weights<T>> {
+        let count = self.given.len().max(1) as u64;
+        self.given.get((index % count) as usize)
+    }
+
     /// Rows of network `index`, drawn or given.
     fn drawn_rows(&self, index: u64) -> Result<Vec<T>, GeometryError> {
-        if let Some(weights) = self.given.get(index as usize) {
+        if let Some(weights) = self.given_weights(index) {
             return self.rows_of(weights, index);
         }
         let idle = self.lock().pop();
@@ -482,7 +492,7 @@ impl<T: Number> Source<T> {
             resident.draw(self.config.seed, networks)?;
         }
         for (slot, &index) in networks.iter().enumerate() {
-            if let Some(weights) = self.given.get(index as usize) {
+            if let Some(weights) = self.given_weights(index) {
                 resident.load(slot, weights)?;
             }
         }

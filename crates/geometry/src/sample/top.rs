@@ -53,7 +53,7 @@ pub struct TopSampler<T> {
 }
 
 impl<T: Float> TopSampler<T> {
-    /// Plans the first `k` directions from `networks` networks, or from the `given` ones.
+    /// Plans the first `k` directions from `networks` networks, random ones or the `given` ones again and again.
     pub fn new(
         graph: &Graph,
         config: Config,
@@ -61,10 +61,6 @@ impl<T: Float> TopSampler<T> {
         networks: u64,
         k: usize,
     ) -> Result<Self, GeometryError> {
-        let networks = match given.len() {
-            0 => networks,
-            n => n as u64,
-        };
         let source = Source::<T>::new(graph, config, given)?;
         let rows = networks.saturating_mul(source.rows_a_network() as u64);
         let most = rows.min(source.dim() as u64);

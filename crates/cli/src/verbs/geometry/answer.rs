@@ -63,6 +63,8 @@ pub struct Found {
     pub spectrum: Spectrum,
     /// The local geometry of the same inputs, where the coherent one has a closed form.
     pub local: Option<Kron>,
+    /// ḡ of given weights.
+    pub mean_gradient: Option<Vec<f64>>,
     /// The rest.
     pub answer: Answer,
 }
@@ -95,6 +97,9 @@ impl Found {
         let (n, dim) = (matrix.n, matrix.dim());
         directory.write("eigenvalues.npy", &npy::encode(&[dim], &spectrum.values))?;
         directory.write("spectrum.csv", csv(spectrum).as_bytes())?;
+        if let Some(mean) = &self.mean_gradient {
+            directory.write("mean_gradient.npy", &npy::encode(&[dim], mean))?;
+        }
         if self.answer.matrix == FACTOR {
             directory.write(
                 "directions_factor.npy",
@@ -156,6 +161,7 @@ impl Found {
                 errors: errors(path),
             },
             local: None,
+            mean_gradient: None,
             answer,
         })
     }

@@ -329,6 +329,7 @@ fn assemble(question: &Question, matrix: Kron, spectrum: Spectrum, summary: Summ
         matrix,
         spectrum,
         local: None,
+        mean_gradient: None,
         answer,
     }
 }

@@ -83,10 +83,9 @@ impl<T: Float> Job<T> {
             graph = fitted;
             given.push(weights);
         }
-        let source = if given.is_empty() {
-            Given::Nothing
-        } else {
-            Given::Files
+        let source = match given.len() {
+            0 => Given::Nothing,
+            n => Given::Files(n as u64),
         };
         if args.question.gradient.is_some_and(|typed| typed.renamed) {
             output::note(common, "--gradient autodiff is called local now");
@@ -197,9 +196,11 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
             return Ok(Obtained::Shard(directory, Part { networks, readouts }));
         }
         let readouts = sampler.config().readouts;
+        let mean_gradient = sampler.mean_gradient(&state);
         let sampled = sampler.finish(state)?;
         let mut found =
             compute::of_sample(&sampled, &question, readouts, common.device, &mut clock)?;
+        found.mean_gradient = mean_gradient;
         if !weights_given {
             clock.time("closed form to compare with", || {
                 compute::compare_with_closed_form(&graph, &question, &sampled, &mut found, common)

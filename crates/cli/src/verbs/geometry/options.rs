@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_geometry::{
-    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, kernel_memory,
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, best_probes,
+    kernel_memory,
 };
 use polariscope_graph::{Graph, Op, Shape};
 use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
@@ -232,7 +233,7 @@ impl QuestionArgs {
             gradient: match (self.gradient, given, self.method) {
                 (Some(typed), _, _) => typed.gradient,
                 // One network has one mean gradient, a geometry of rank one; Mixed has a derivative of its own.
-                (None, Given::Files, _) | (None, _, Some(Method::Mixed)) => Gradient::Local,
+                (None, Given::Files(_), _) | (None, _, Some(Method::Mixed)) => Gradient::Local,
                 (None, Given::Nothing, _) => Gradient::Coherent,
             },
             centring: Centring::None,
@@ -249,7 +250,7 @@ impl QuestionArgs {
             .as_ref()
             .map(|p| p.load(graph.input()))
             .transpose()?;
-        let sampled = given == Given::Files
+        let sampled = given != Given::Nothing
             || self.samples.is_some()
             || self.error.is_some()
             || matches!(question.gradient, Gradient::Dipole { .. });
@@ -273,6 +274,25 @@ impl QuestionArgs {
             (Probe::Zero, None) => 1,
             (Probe::Gauss { .. } | Probe::Points { .. }, None) => PROBES,
         };
+        let dim = graph.input().len();
+        match given {
+            // Twice as many gradients as directions, in batches whose scatter is the error.
+            Given::Files(files) => {
+                let points = match (&question.probe, self.probes) {
+                    (Probe::Zero, _) => 1,
+                    (_, Some(m)) => m,
+                    (_, None) => 2 * dim,
+                };
+                question.probes = points.min(PROBES);
+                let batches = points.div_ceil(question.probes) as u64;
+                question.limit = Limit::Networks(files * batches);
+            }
+            Given::Nothing if question.method == Method::Sample && self.probes.is_none() => {
+                question.check(graph)?;
+                question.probes = best_probes::<f32>(graph, &question.sample_config(seed))?;
+            }
+            Given::Nothing => {}
+        }
         Ok(question)
     }
 
@@ -287,7 +307,7 @@ impl QuestionArgs {
             ("--samples", self.samples.is_some()),
             ("--error", self.error.is_some()),
             ("--gradient dipole", dipole),
-            ("--weights", given == Given::Files),
+            ("--weights", given != Given::Nothing),
         ];
         match idle.iter().find(|(_, set)| *set) {
             None => Ok(()),
@@ -366,8 +386,8 @@ impl QuestionArgs {
 pub enum Given {
     /// Drawn by the seed.
     Nothing,
-    /// Read from files.
-    Files,
+    /// Read from this many files.
+    Files(u64),
 }
 
 /// The best method for a network. Coherent: a closed form wherever there is one. Local: a closed form that holds, then

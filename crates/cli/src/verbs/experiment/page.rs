@@ -10,7 +10,9 @@ use crate::verbs::geometry::command;
 /// The page.
 pub fn page(view: &dyn View, table: &Table, answer: &Answer, request: &Request) -> Page {
     let mut page = Page::new(view.title(), view.asked(), answer.words.clone());
-    let runs = table.rows.iter().map(|r| r.run + 1).max().unwrap_or(0);
+    let conditions = table.rows.iter().map(|row| &row.levels);
+    let of = |levels: &Vec<String>| table.rows.iter().filter(|r| r.levels == *levels).count();
+    let runs = conditions.map(of).min().unwrap_or(0) as u64;
     page.facts([
         (
             format!("{} of {}", answer.holds, answer.verdicts.len()),

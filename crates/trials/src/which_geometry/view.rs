@@ -38,16 +38,16 @@ fn verdict(ranking: &Ranking, statistic: &str) -> String {
     };
     let tied: Vec<&str> = ranking.tied().iter().map(|s| s.name.as_str()).collect();
     let second = others.first().and_then(|s| Some((&s.name, s.behind?)));
-    let found = format!("{statistic} {}", shown(best.found));
+    let found = shown(best.found);
     match (tied.is_empty(), second) {
         (true, Some((name, behind))) => format!(
-            "{} is the best: {found}, ahead of the next, {name}, by {}.",
+            "{} is the best: {statistic} {found}, ahead of the next, {name}, by {}.",
             best.name,
             shown(behind)
         ),
-        (true, None) => format!("{}: {found}.", best.name),
+        (true, None) => format!("{}: {statistic} {found}.", best.name),
         (false, _) => format!(
-            "{} is highest with {found}, tied with {}: the intervals of the differences hold 0.",
+            "{} has the highest {statistic}, {found}, tied with {}: the intervals of the differences hold 0.",
             best.name,
             list(&tied)
         ),
@@ -102,7 +102,7 @@ impl WhichGeometry {
                 let accuracy = mean("accuracy")?;
                 let scores = names
                     .iter()
-                    .map(|x| mean(x).map_or("–".into(), |x| format!("{x:.3}")));
+                    .map(|x| mean(x).map_or("–".into(), |x| format!("{x:.2}")));
                 let shown = [format!("{:.1}", 100.0 * accuracy)];
                 let cells = frequency(place).into_iter().chain(shown).chain(scores);
                 Some((accuracy, cells.collect()))
@@ -225,15 +225,18 @@ impl View for WhichGeometry {
                 100.0 * LEARNT
             ),
         };
-        let mut words = format!(
-            "{name} learns {n} Fourier directions to between {low:.0} and {high:.0} % ({chosen}). {} {area} {}",
+        let left_out = self.candidates.left_out.iter();
+        let sentences = [
+            format!(
+                "{name} learns {n} Fourier directions to between {low:.0} and {high:.0} % ({chosen})."
+            ),
             verdict(&by_rho(table, &order), "Spearman's ρ"),
-            self.ceiling(table)
-        );
-        for left_out in &self.candidates.left_out {
-            words += &format!(" Left out: {left_out}.");
-        }
-        words
+            area,
+            self.ceiling(table),
+        ];
+        let sentences = sentences.into_iter().filter(|s| !s.is_empty());
+        let sentences = sentences.chain(left_out.map(|why| format!("Left out: {why}.")));
+        sentences.collect::<Vec<_>>().join(" ")
     }
 
     fn summary(&self, table: &Table) -> Grid {
@@ -271,16 +274,18 @@ impl View for WhichGeometry {
     }
 
     fn figures(&self, table: &Table) -> Vec<Section> {
-        let names = &table.measures()[1..];
-        let plots = names.iter().map(|name| self.scatter(table, name));
-        let plots = Section::new("Accuracy against uᵀGu")
-            .prose(
-                "A point is a direction u of the Fourier basis, drawn by the seed: the network was trained to tell x = ±u + noise \
-                 apart, a problem that is linearly separable whatever u. G is scaled so that uᵀGu = 1 for a geometry \
-                 without preference. A geometry that knows what is learnt has its points on a rising curve. A logarithmic \
-                 axis leaves out what a sampled geometry has at or below 0.",
-            )
-            .columns(plots);
+        // Those that are compared first side by side: the coherent and the local one.
+        let mut names: Vec<&String> = table.measures()[1..].iter().collect();
+        names.sort_by_key(|name| *name != self.candidates.first() && *name != "local");
+        let mut plots = Section::new("Accuracy against uᵀGu").prose(
+            "A point is a direction u of the Fourier basis, drawn by the seed: the network was trained to tell x = ±u + noise \
+             apart, a problem that is linearly separable whatever u. G is scaled so that uᵀGu = 1 for a geometry \
+             without preference. A geometry that knows what is learnt has its points on a rising curve. A logarithmic \
+             axis leaves out what a sampled geometry has at or below 0.",
+        );
+        for pair in names.chunks(2) {
+            plots = plots.columns(pair.iter().map(|name| self.scatter(table, name)));
+        }
         let rows = Section::new("Directions")
             .prose(
                 "Periods down and across the image, the phase, the accuracy, and uᵀGu by each geometry. scores.csv holds every \

@@ -395,6 +395,13 @@ pub fn count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "must be a whole number of at least 1".to_string())
 }
 
+/// A finite number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|x: &f64| x.is_finite() && *x > 0.0);
+    number.ok_or_else(|| "must be a finite number above 0".to_string())
+}
+
 fn scale(text: &str) -> Result<f64, String> {
     let scale = text
         .parse()

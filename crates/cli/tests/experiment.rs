@@ -188,6 +188,11 @@ fn bad_usage_is_one_line() {
         &["nad-accuracy", "--only", "index=0,7"],
         "there is no level '7'; the levels are 0, 10,",
     );
+    wrong(&["radius"], "it has become which-geometry");
+    wrong(&["pooling", "--sigma", "1"], "not an option of pooling");
+    wrong(&["which-geometry", "--sigma", "0"], "above 0");
+    wrong(&["which-geometry", "--only", "direction=1"], "--sigma");
+    wrong(&["which-geometry", "--accuracies", "x.csv"], "x.csv");
     wrong(&["list", "--runs", "2"], "--runs is not an option of list");
     wrong(&["list", "--out", "x"], "writes no files");
 }
@@ -200,7 +205,7 @@ fn the_list_has_every_experiment() {
         "doughnut",
         "nad-accuracy",
         "sample-drop",
-        "radius",
+        "which-geometry",
         "spectra",
     ] {
         assert!(text.contains(name), "{text}");

@@ -1,7 +1,7 @@
 //! Claims: a sentence and the statistic that decides it, both written before any number is known.
 
-use crate::judge;
-use crate::{Mean, Select, Table};
+use crate::{Mean, Order, Select, Table};
+use crate::{judge, order};
 
 /// A sentence and the statistic that decides it.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +81,22 @@ pub enum Test {
         along: Vec<Select>,
         /// ρ should be at least this; 0 for any sign of life.
         least: f64,
+    },
+    /// A measure orders conditions as another does, which must tell them apart.
+    Orders {
+        /// The measure that predicts.
+        x: &'static str,
+        /// What it predicts, and where.
+        order: Order,
+    },
+    /// A measure orders conditions better than another does.
+    OrdersBetter {
+        /// The measure that should be ahead.
+        x: &'static str,
+        /// The other.
+        other: &'static str,
+        /// What both predict, and where.
+        order: Order,
     },
     /// Deviations from theory in units of their standard errors are as large as chance makes them.
     Scatter {
@@ -222,6 +238,8 @@ impl Claim {
                 wanted,
             } => judge::certain(table, measure, at, *wanted),
             Test::Together { x, y, along, least } => judge::together(table, x, y, along, *least),
+            Test::Orders { x, order } => order::orders(table, x, order),
+            Test::OrdersBetter { x, other, order } => order::better(table, x, other, order),
             Test::Scatter { measure, at } => judge::scatter(table, measure, at),
         };
         Verdict {

@@ -14,6 +14,9 @@
 //! - [`together`]: Spearman's ρ between the means over runs of two measures in n conditions, with the standard error
 //!   √((1 + ρ²/2)/(n−3)) of its Fisher transform. Holds where ρ is at least v (for v = 0: above 1.645/√(n−1), one-sided
 //!   5 %), fails where it is not and v is two standard errors of the transform away (for v = 0: as for trends).
+//! - [`orders`](crate::order::orders): Spearman's ρ between the means of two measures, by a bootstrap over conditions. Holds
+//!   where the interval of 95 % lies above 0, fails where it lies below; [`better`](crate::order::better) the same of a
+//!   difference. Undecided where the conditions are alike.
 //! - [`scatter`]: the mean of z² over n rows, which has mean 1 and standard deviation √(2/n) where nothing but chance
 //!   is at work. Holds up to three of these above 1, else fails.
 //!
@@ -325,27 +328,7 @@ fn fisher(rho: f64, points: usize) -> f64 {
     ((1.0 + 0.5 * rho * rho) / (points as f64 - 3.0).max(f64::MIN_POSITIVE)).sqrt()
 }
 
-/// Spearman's ρ, ties at the mean of their ranks; of three points and more. 0 where one side does not vary.
-pub(crate) fn spearman(points: &[(f64, f64)]) -> Option<f64> {
-    if points.len() < 3 {
-        return None;
-    }
-    let rank = |values: Vec<f64>| -> Vec<f64> {
-        let below = |x: f64| values.iter().filter(|y| **y < x).count() as f64;
-        let equal = |x: f64| values.iter().filter(|y| **y == x).count() as f64;
-        values.iter().map(|&x| below(x) + 0.5 * equal(x)).collect()
-    };
-    let n = points.len() as f64;
-    let x = rank(points.iter().map(|p| p.0).collect());
-    let y = rank(points.iter().map(|p| p.1).collect());
-    // Ranks and halves of ties average n/2.
-    let product = |a: &[f64], b: &[f64]| -> f64 {
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| (a - 0.5 * n) * (b - 0.5 * n)).sum()
-    };
-    let scale = (product(&x, &x) * product(&y, &y)).sqrt();
-    Some(match scale > 0.0 {
-        true => product(&x, &y) / scale,
-        false => 0.0,
-    })
+/// Spearman's ρ of three points and more; 0 where one side does not vary.
+fn spearman(points: &[(f64, f64)]) -> Option<f64> {
+    (points.len() >= 3).then(|| polariscope_stats::spearman(points).unwrap_or(0.0))
 }

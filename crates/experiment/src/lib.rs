@@ -27,6 +27,7 @@ mod design;
 mod experiment;
 mod judge;
 mod memo;
+mod order;
 mod table;
 mod view;
 
@@ -34,5 +35,6 @@ pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent, level};
 pub use design::{Cell, Design, Unknown};
 pub use experiment::Experiment;
 pub use memo::Memo;
+pub use order::{Order, Spread};
 pub use table::{Mean, Row, Select, Table, TableError};
 pub use view::{Curves, Grid, Pivot, View, levels, shown};

@@ -18,8 +18,8 @@ pub struct Bars {
     pub label: String,
     /// One value a category; one that is not finite leaves a gap.
     pub values: Vec<f64>,
-    /// Half length of the whisker of each bar; empty for none.
-    pub errors: Vec<f64>,
+    /// How far the whisker of each bar reaches below and above its end; empty for none.
+    pub errors: Vec<[f64; 2]>,
 }
 
 /// A bar chart: categories down the page, values along the axis.
@@ -40,8 +40,8 @@ impl BarChart {
     pub fn draw(&self) -> Drawing {
         let ends = self.series.iter().flat_map(|s| {
             s.values.iter().enumerate().flat_map(|(i, v)| {
-                let e = s.errors.get(i).copied().unwrap_or(0.0);
-                [v - e, v + e]
+                let [below, above] = s.errors.get(i).copied().unwrap_or_default();
+                [v - below, v + above]
             })
         });
         // Bars are compared by length, so the axis always holds zero (a log axis leaves it out).
@@ -115,10 +115,10 @@ impl BarChart {
             num((end - zero).abs()),
             num(BAR - 1.0)
         ));
-        let Some(&error) = bars.errors.get(row) else {
+        let Some(&[below, above]) = bars.errors.get(row) else {
             return;
         };
-        let (low, high) = (value - error, value + error);
+        let (low, high) = (value - below, value + above);
         if self.value.scale.shows(low) && self.value.scale.shows(high) {
             let (low, high, y) = (
                 area.x(ruler.place(low)),
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn whiskers_only_where_there_are_errors() {
         let mut c = chart(vec![1.0, 2.0, 3.0]);
-        c.series[0].errors = vec![0.1, 0.2];
+        c.series[0].errors = vec![[0.1, 0.1], [0.2, 0.0]];
         assert_eq!(c.draw().inline().matches("whisker").count(), 2);
     }
 }

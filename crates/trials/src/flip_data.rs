@@ -149,6 +149,7 @@ impl View for FlipData {
                 errors: means
                     .iter()
                     .map(|m| 100.0 * m.and_then(|m| m.standard_error).unwrap_or(0.0))
+                    .map(|error| [error; 2])
                     .collect(),
             }
         };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use polariscope_data::{Dataset, Split};
 use polariscope_diff::{Device, Place};
+use polariscope_experiment::{Cell, Row};
 use polariscope_graph::{Graph, Shape, ZooOptions, zoo};
 
 use crate::TrialError;
@@ -38,8 +39,10 @@ pub struct Lab {
     pub place: Place,
     /// Directory of CIFAR-10.
     pub cifar: Option<PathBuf>,
-    /// Accuracies on D(u_i) that are known from `nad-accuracy`, by index and run.
-    pub accuracies: Vec<(usize, u64, f64)>,
+    /// σ of D(v), where the experiment leaves a choice.
+    pub sigma: Option<f64>,
+    /// Rows that were measured before, on another machine say.
+    pub known: Vec<Row>,
 }
 
 impl Lab {
@@ -57,9 +60,9 @@ impl Lab {
     }
 
     /// The accuracy of a network that was trained before.
-    pub(crate) fn known(&self, index: usize, run: u64) -> Option<f64> {
-        let found = self.accuracies.iter().find(|a| (a.0, a.1) == (index, run));
-        found.map(|a| a.2)
+    pub(crate) fn known(&self, cell: &Cell) -> Option<f64> {
+        let same = |row: &&Row| row.run == cell.run && row.levels == cell.levels;
+        self.known.iter().find(same).map(|row| row.values[0])
     }
 
     /// A network of the zoo on images of `channels` channels.

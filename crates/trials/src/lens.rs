@@ -7,7 +7,7 @@ use polariscope_data::apply;
 use polariscope_diff::{Device, Place};
 use polariscope_geometry::{
     Centring, Gradient, Kron, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
-    Spectrum, best_readouts, exact, mean_field,
+    Spectrum, best_readouts, coherent, exact, mean_field,
 };
 use polariscope_graph::{Activation, BiasRule, Graph, ZooOptions, zoo};
 use polariscope_random::Stream;
@@ -37,6 +37,13 @@ pub enum Lens {
         /// How many, where it must be sampled.
         networks: u64,
     },
+    /// The closed form of what the gradients at independent Gaussian points share.
+    Coherent,
+    /// The same over random networks.
+    CoherentSampled {
+        /// How many.
+        networks: u64,
+    },
     /// The closed form at infinite width, averaged over points.
     MeanField {
         /// How many.
@@ -45,7 +52,9 @@ pub enum Lens {
 }
 
 /// Points of a network in [`Lens::Local`].
-const PROBES: usize = 8;
+pub(crate) const PROBES: usize = 8;
+/// Points of a network in [`Lens::CoherentSampled`].
+pub(crate) const PROBES_COHERENT: usize = 25;
 
 impl fmt::Display for Lens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,6 +62,8 @@ impl fmt::Display for Lens {
             Lens::Dipole { h, .. } => write!(f, "dipole:{h}"),
             Lens::Local { .. } => f.write_str("local"),
             Lens::Gelu { .. } => f.write_str("gelu"),
+            Lens::Coherent => f.write_str("coherent"),
+            Lens::CoherentSampled { .. } => f.write_str("coherent-sampled"),
             Lens::MeanField { .. } => f.write_str("meanfield"),
         }
     }
@@ -77,6 +88,15 @@ impl Lens {
                     Output::Logit(0),
                     seed,
                 )?);
+            }
+            Lens::Coherent => {
+                let graph = zoo(name, &options)?;
+                return Ok(coherent(&graph, &point(1.0), 1, Output::Logit(0), seed)?);
+            }
+            Lens::CoherentSampled { networks } => {
+                let mut config = config(Gradient::Coherent, point(1.0), seed, place);
+                config.probes = PROBES_COHERENT;
+                (zoo(name, &options)?, config, networks)
             }
             Lens::Gelu { networks } => {
                 let smooth = ZooOptions {

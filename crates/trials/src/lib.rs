@@ -13,7 +13,8 @@
 //!     seed: 0,
 //!     place: Default::default(),
 //!     cifar: None,
-//!     accuracies: Vec::new(),
+//!     sigma: None,
+//!     known: Vec::new(),
 //! };
 //! let trial = (nad.make)(&lab)?;
 //! assert!(trial.design().cells.len() < 50 && trial.claims().len() > 3);
@@ -43,12 +44,12 @@ mod nad_samples;
 mod poison;
 mod pooling;
 mod prepared;
-mod radius;
 mod sample_drop;
 mod series;
 mod simplicity;
 mod velocity;
 mod watch;
+mod which_geometry;
 
 pub use error::TrialError;
 pub use lab::{Lab, Scale};
@@ -90,14 +91,14 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Every experiment of the lens. `radius` comes after `nad-accuracy`, whose networks it reads.
+/// Every experiment of the lens.
 pub static TRIALS: [Entry; 17] = [
     g_gallery::ENTRY,
     doughnut::ENTRY,
     pooling::ENTRY,
     dft_map::ENTRY,
     nad_accuracy::ENTRY,
-    radius::ENTRY,
+    which_geometry::ENTRY,
     nad_convergence::ENTRY,
     nad_samples::ENTRY,
     isotropic::ENTRY,

@@ -13,6 +13,7 @@ mod spectra;
 mod symmetry_breaking;
 mod trials;
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -23,7 +24,7 @@ use polariscope_trials::{Entry, TRIALS};
 
 use answer::Answer;
 
-use crate::args::{Common, Dtype, count};
+use crate::args::{Common, Dtype, count, positive};
 use crate::error::CliError;
 use crate::output::note;
 
@@ -93,6 +94,17 @@ pub struct ExperimentArgs {
     /// Some levels of a factor alone, as in index=0,10; once a factor
     #[arg(long, value_name = "NAME=L,…", help_heading = "Experiment")]
     pub only: Vec<String>,
+    /// which-geometry: noise of the problems [default: chosen by pilots]
+    #[arg(long, value_name = "S", value_parser = positive, help_heading = "Experiment", allow_negative_numbers = true)]
+    pub sigma: Option<f64>,
+    /// which-geometry: table.csv of other runs, whose networks it takes over
+    #[arg(
+        long,
+        value_name = "FILE,…",
+        value_delimiter = ',',
+        help_heading = "Experiment"
+    )]
+    pub accuracies: Vec<PathBuf>,
     /// dide: one more size, twice the largest, by mirror images
     #[arg(long, help_heading = "Experiment")]
     pub flips: bool,
@@ -163,6 +175,10 @@ impl FromStr for Name {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // What which-geometry was called while it had directions that a geometry had chosen.
+        if text == "radius" {
+            return Err("it has become which-geometry".into());
+        }
         let names = || Name::every().map(Name::text);
         Name::every()
             .find(|n| n.text() == text)

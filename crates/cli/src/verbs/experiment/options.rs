@@ -14,6 +14,7 @@ pub fn refuse(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
     let spectra = args.name == Name::Spectra;
     let trial = matches!(args.name, Name::Trial(_));
     let list = args.name == Name::List;
+    let which = args.name.text() == "which-geometry";
     // What the experiments on kernels take.
     let kernel = !(trial || list || args.name == Name::All);
     if trial && common.dtype == Dtype::F64 {
@@ -46,6 +47,8 @@ pub fn refuse(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
             args.no_permutations,
             args.name == Name::Rotations,
         ),
+        ("--sigma", args.sigma.is_some(), which),
+        ("--accuracies", !args.accuracies.is_empty(), which),
         ("--flips", args.flips, args.name == Name::Dide),
     ];
     let name = args.name.text();
@@ -53,6 +56,11 @@ pub fn refuse(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         return Err(CliError::Usage(format!(
             "{option} is not an option of {name}; leave it out"
         )));
+    }
+    if which && !args.only.is_empty() && args.sigma.is_none() {
+        return Err(CliError::Usage(
+            "--only: a part of which-geometry needs its σ; give --sigma too".into(),
+        ));
     }
     if args.width.len() > 1 && args.name != Name::SymmetryBreaking {
         return Err(CliError::Usage(format!(

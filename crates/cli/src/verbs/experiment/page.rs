@@ -10,7 +10,10 @@ use crate::verbs::geometry::command;
 /// The page.
 pub fn page(view: &dyn View, table: &Table, answer: &Answer, request: &Request) -> Page {
     let mut page = Page::new(view.title(), view.asked(), answer.words.clone());
-    let runs = table.rows.iter().map(|r| r.run + 1).max().unwrap_or(0);
+    let conditions = table.rows.iter().map(|row| &row.levels);
+    let of = |levels: &Vec<String>| table.rows.iter().filter(|r| r.levels == *levels).count();
+    let runs = conditions.map(of).min().unwrap_or(0) as u64;
+    let what = if runs == 1 { "run" } else { "runs" };
     page.facts([
         (
             format!("{} of {}", answer.holds, answer.verdicts.len()),
@@ -18,7 +21,7 @@ pub fn page(view: &dyn View, table: &Table, answer: &Answer, request: &Request) 
         ),
         (answer.fails.to_string(), "are shown wrong".to_string()),
         (answer.undecided.to_string(), "stay undecided".to_string()),
-        (grouped(runs), "runs of every condition".to_string()),
+        (grouped(runs), format!("{what} of every condition")),
     ]);
     for section in view.figures(table) {
         page.push(section);

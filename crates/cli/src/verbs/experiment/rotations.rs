@@ -149,6 +149,7 @@ impl View for Picture {
                     errors: means
                         .iter()
                         .map(|m| m.and_then(|m| m.standard_error).unwrap_or(0.0) / pivot.unit)
+                        .map(|error| [error; 2])
                         .collect(),
                 }
             };

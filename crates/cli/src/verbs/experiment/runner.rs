@@ -15,7 +15,9 @@ use crate::progress::{Progress, duration};
 use crate::run::{self, Opened, Request, RunDirectory};
 
 /// The table, as checkpoint and as result.
-pub const TABLE: &str = "table.csv";
+const TABLE: &str = "table.csv";
+/// The table with numbers that were not measured, where an experiment has some.
+const SCORES: &str = "scores.csv";
 /// The rate of the first moment says little about the rest.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -31,7 +33,7 @@ where
     E: Experiment + Sync + ?Sized,
     CliError: From<E::Error>,
 {
-    let design = restricted(experiment.design(), &args.only)?;
+    let mut design = restricted(experiment.design(), &args.only)?;
     if !args.only.is_empty() {
         configuration.insert("only".into(), args.only.clone().into());
     }
@@ -45,30 +47,42 @@ where
     };
     let mut table = Table::new(&design);
     restore(&mut table, &directory)?;
-    if !design.missing(&table).is_empty() {
-        experiment.prepare()?;
+    let mut prepared = false;
+    loop {
+        if !prepared && !design.missing(&table).is_empty() {
+            experiment.prepare()?;
+            prepared = true;
+        }
+        let clock = Clock::new(&design, &table, |cell| experiment.cost(cell), common);
+        let clock = RefCell::new(clock);
+        design.fill(
+            &mut table,
+            experiment.together(),
+            |cell| Ok::<_, CliError>(experiment.measure(cell)?),
+            |cells| clock.borrow().begin(cells),
+            |table| {
+                clock.borrow_mut().end(table, bytes, common);
+                directory.checkpoint(TABLE, table.to_csv().as_bytes())
+            },
+        )?;
+        match experiment.follow(&table) {
+            Some(next) => design = next,
+            None => break,
+        }
     }
-    let clock = Clock::new(&design, &table, |cell| experiment.cost(cell), common);
-    let clock = RefCell::new(clock);
-    design.fill(
-        &mut table,
-        experiment.together(),
-        |cell| Ok::<_, CliError>(experiment.measure(cell)?),
-        |cells| clock.borrow().begin(cells),
-        |table| {
-            clock.borrow_mut().end(table, bytes, common);
-            directory.checkpoint(TABLE, table.to_csv().as_bytes())
-        },
-    )?;
-    drop(clock);
+    directory.write(TABLE, table.to_csv().as_bytes())?;
+    let scores = experiment.scores(&table)?;
+    if let Some(scores) = &scores {
+        directory.write(SCORES, scores.to_csv().as_bytes())?;
+    }
+    let shown = scores.as_ref().unwrap_or(&table);
     let verdicts: Vec<Verdict> = experiment
         .claims()
         .iter()
-        .map(|claim| claim.judge(&table))
+        .map(|claim| claim.judge(shown))
         .collect();
-    let answer = Answer::new(view, &table, &verdicts);
-    directory.write(TABLE, table.to_csv().as_bytes())?;
-    directory.write_page(&page::page(view, &table, &answer, &request))?;
+    let answer = Answer::new(view, shown, &verdicts);
+    directory.write_page(&page::page(view, shown, &answer, &request))?;
     run::finish(directory, &answer, common)?;
     Ok(answer)
 }
@@ -117,6 +131,8 @@ struct Clock {
     costs: Vec<f64>,
     /// Cells that were measured before.
     resumed: usize,
+    /// Rows that the table had, those of other designs included.
+    rows: usize,
     cells: usize,
     /// Cells that this process has measured.
     done: usize,
@@ -134,6 +150,7 @@ impl Clock {
             progress: Progress::new("cells", cells as u64, resumed as u64, common),
             costs,
             resumed,
+            rows: table.rows.len(),
             cells,
             done: 0,
             started: Instant::now(),
@@ -167,7 +184,7 @@ impl Clock {
     }
 
     fn end(&mut self, table: &Table, bytes: f64, common: &Common) {
-        self.done = table.rows.len() - self.resumed;
+        self.done = table.rows.len() - self.rows;
         let elapsed = self.started.elapsed();
         if !self.announced && elapsed >= SETTLED {
             self.announced = true;

@@ -4,16 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 
 use polariscope_data::{Source, Spec};
-use polariscope_experiment::{Row, Table as Measured};
-use polariscope_trials::{Entry, Lab, Scale as Size, TRIALS, Trial, TrialError, entry};
+use polariscope_experiment::{Design, Row, Table as Measured};
+use polariscope_trials::{Entry, Lab, Scale as Size, TRIALS, Trial, TrialError};
 
 use super::answer::Answer;
-use super::runner::{TABLE, conduct, request};
+use super::runner::{conduct, request};
 use super::{ExperimentArgs, Scale};
 use crate::args::Common;
 use crate::error::CliError;
 use crate::output;
-use crate::run::find;
+use crate::run::{find, fingerprint_bytes};
 
 /// Memory of a trained network with its samples, about.
 const BYTES: f64 = 1e9;
@@ -21,40 +21,30 @@ const BYTES: f64 = 1e9;
 /// Runs one.
 pub fn run(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
     let mut lab = lab(entry, args, common)?;
-    if entry.name == "radius" {
-        lab.accuracies = accuracies(&lab, common)?;
+    let mut configuration = configuration(&lab);
+    if !args.accuracies.is_empty() {
+        let trial: Box<dyn Trial> = (entry.make)(&lab)?;
+        let (known, names) = known(&args.accuracies, &trial.design())?;
+        lab.known = known;
+        configuration.insert("accuracies".into(), names.into());
     }
     let trial: Box<dyn Trial> = (entry.make)(&lab)?;
-    conduct(&*trial, &*trial, configuration(&lab), BYTES, (args, common))
+    conduct(&*trial, &*trial, configuration, BYTES, (args, common))
 }
 
-/// What a finished `nad-accuracy` with the same settings has measured.
-fn accuracies(lab: &Lab, common: &Common) -> Result<Vec<(usize, u64, f64)>, CliError> {
-    let Some(entry) = entry("nad-accuracy") else {
-        return Ok(Vec::new());
-    };
-    let trial: Box<dyn Trial> = (entry.make)(lab)?;
-    let beside = common.out.as_ref().and_then(|out| out.parent());
-    let place = beside.map(|parent| parent.join(entry.name));
-    let request = request(&*trial, configuration(lab), common);
-    let Some(path) = find(&request, place.as_deref()) else {
-        return Ok(Vec::new());
-    };
-    let mut table = Measured::new(&trial.design());
-    let text = fs::read_to_string(path.join(TABLE));
-    let read = text.is_ok_and(|text| table.read_csv(&text).is_ok());
-    output::note(
-        common,
-        &format!("accuracies of {} are taken over", path.display()),
-    );
-    let rows = table.rows.iter().filter(|_| read);
-    let row = |row: &Row| match &row.levels[..] {
-        [network, sigma, index] if *network == lab.architecture && sigma == "1" => {
-            Some((index.parse().ok()?, row.run, row.values[0]))
-        }
-        _ => None,
-    };
-    Ok(rows.filter_map(row).collect())
+/// The rows of tables that were measured before, and what names them.
+fn known(paths: &[PathBuf], design: &Design) -> Result<(Vec<Row>, Vec<String>), CliError> {
+    let mut table = Measured::new(design);
+    let mut names = Vec::new();
+    for path in paths {
+        let wrong = |e: &dyn std::fmt::Display| {
+            CliError::Usage(format!("--accuracies {}: {e}", path.display()))
+        };
+        let text = fs::read_to_string(path).map_err(|e| wrong(&e))?;
+        table.read_csv(&text).map_err(|e| wrong(&e))?;
+        names.push(fingerprint_bytes(text.as_bytes()));
+    }
+    Ok((table.rows, names))
 }
 
 /// The settings.
@@ -84,7 +74,8 @@ fn lab(entry: &Entry, args: &ExperimentArgs, common: &Common) -> Result<Lab, Cli
         seed: common.seed,
         place: common.place(),
         cifar,
-        accuracies: Vec::new(),
+        sigma: args.sigma,
+        known: Vec::new(),
     };
     // A name that does not exist is refused before anything is written.
     lab.binary()?;
@@ -108,6 +99,9 @@ fn configuration(lab: &Lab) -> toml::Table {
     set("scale", lab.pick("small", "paper").into());
     if let Some(runs) = lab.runs {
         set("runs", toml::Value::Integer(runs as i64));
+    }
+    if let Some(sigma) = lab.sigma {
+        set("sigma", sigma.into());
     }
     if let Some(cifar) = &lab.cifar {
         set("data", format!("cifar10:{}", cifar.display()).into());
@@ -150,7 +144,8 @@ fn finished(entry: &Entry, common: &Common) -> Result<bool, CliError> {
         seed: common.seed,
         place: common.place(),
         cifar: None,
-        accuracies: Vec::new(),
+        sigma: None,
+        known: Vec::new(),
     };
     let trial: Box<dyn Trial> = (entry.make)(&lab)?;
     let request = request(&*trial, configuration(&lab), common);

@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod calibrate;
 mod cloud;
 mod dft_map;
 mod doughnut;
@@ -42,6 +43,7 @@ mod nad_convergence;
 mod nad_samples;
 mod poison;
 mod pooling;
+mod prediction;
 mod prepared;
 mod radius;
 mod sample_drop;
@@ -50,9 +52,11 @@ mod simplicity;
 mod velocity;
 mod watch;
 
+pub use calibrate::{Calibrator, Candidates, FrequencyMap, MOST, Step, TELLING, Training};
 pub use error::TrialError;
 pub use lab::{Lab, Scale};
 pub use lens::{Directions, Lens};
+pub use linear::Sizes;
 
 use polariscope_experiment::{Experiment, View};
 use serde::Serialize;
@@ -91,13 +95,14 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 /// Every experiment of the lens. `radius` comes after `nad-accuracy`, whose networks it reads.
-pub static TRIALS: [Entry; 17] = [
+pub static TRIALS: [Entry; 18] = [
     g_gallery::ENTRY,
     doughnut::ENTRY,
     pooling::ENTRY,
     dft_map::ENTRY,
     nad_accuracy::ENTRY,
     radius::ENTRY,
+    prediction::ENTRY,
     nad_convergence::ENTRY,
     nad_samples::ENTRY,
     isotropic::ENTRY,

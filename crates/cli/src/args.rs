@@ -23,6 +23,7 @@ use crate::verbs::kernel::KernelArgs;
 use crate::verbs::list::ListArgs;
 use crate::verbs::merge::MergeArgs;
 use crate::verbs::plan::PlanArgs;
+use crate::verbs::predict::PredictArgs;
 use crate::verbs::regress::RegressArgs;
 use crate::verbs::spectrum::SpectrumArgs;
 use crate::verbs::symmetry::SymmetryArgs;
@@ -58,6 +59,8 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// Tell whether an architecture suits a data set: verdict, scores, directions to drop
     Align(Box<AlignArgs>),
+    /// Predict test accuracies on linear data from the geometry and one training
+    Predict(Box<PredictArgs>),
     /// Find how the geometry begins to move when training on a data set starts
     Evolution(Box<EvolutionArgs>),
     /// Say how many networks and seconds a wanted precision of the geometry costs
@@ -135,9 +138,10 @@ impl Common {
                 (Device::Cpu, ..) => Some("only a GPU has fast products; add --device cuda"),
                 (_, Dtype::F64, _) => Some("these are products of f32; leave one of the two out"),
                 (_, _, Verb::Geometry(_) | Verb::Compare(_) | Verb::Align(_)) => None,
+                (_, _, Verb::Predict(_)) => None,
                 (_, _, Verb::Train(_) | Verb::Experiment(_) | Verb::Plan(_)) => None,
                 _ => Some(
-                    "only geometry, compare, align, train and experiment take it; leave it out",
+                    "only geometry, compare, align, predict, train and experiment take it; leave it out",
                 ),
             };
             if let Some(wrong) = wrong {

@@ -6,7 +6,7 @@ use std::fmt;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
 use polariscope_diff::cuda::CudaError;
-use polariscope_geometry::GeometryError;
+use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_infinite::InfiniteError;
 use polariscope_network::{NetworkError, WeightsError};
@@ -108,6 +108,12 @@ impl From<GeometryError> for CliError {
             | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
             _ => CliError::Usage(e.to_string()),
         }
+    }
+}
+
+impl From<PredictError> for CliError {
+    fn from(e: PredictError) -> Self {
+        CliError::Usage(e.to_string())
     }
 }
 

@@ -63,6 +63,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Verb::Symmetry(args) => verbs::symmetry::run(args, &cli.common),
         Verb::Experiment(args) => verbs::experiment::run(args, &cli.common),
         Verb::Align(args) => verbs::align::run(args, &cli.common),
+        Verb::Predict(args) => verbs::predict::run(args, &cli.common),
         Verb::Evolution(args) => verbs::evolution::run(args, &cli.common),
         Verb::Plan(args) => verbs::plan::run(args, &cli.common),
         Verb::Merge(args) => verbs::merge::run(args, &cli.common),

@@ -51,8 +51,8 @@ pub(crate) fn frame(directions: &[&Direction], shape: Shape) -> Result<Vec<f64>,
 }
 
 impl Direction {
-    /// The unit vector.
-    fn resolve(&self, shape: Shape) -> Result<Vec<f64>, DataError> {
+    /// The unit vector, in the numbers of an input of this shape.
+    pub fn resolve(&self, shape: Shape) -> Result<Vec<f64>, DataError> {
         let dim = shape.len();
         match self {
             Direction::Dft(index) => {

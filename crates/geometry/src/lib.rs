@@ -16,6 +16,7 @@ mod error;
 mod evolution;
 mod kernel;
 mod matrix;
+mod predict;
 mod question;
 mod sample;
 mod spectrum;
@@ -27,6 +28,7 @@ pub use error::GeometryError;
 pub use evolution::{Evolution, EvolutionConfig, FiniteStep, evolution, finite_steps};
 pub use kernel::{KernelRefusal, kernel, kernel_memory};
 pub use matrix::Kron;
+pub use predict::{Expansion, Form, LinearProblem, Measured, PredictError, Predictor, Ridge};
 pub use question::{Gradient, Method, Output, Probe};
 pub use sample::{
     Centring, Config as SampleConfig, Float, GROUPS, Limit, MOST, Readouts, Sampled, Sampler,

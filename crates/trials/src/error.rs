@@ -1,7 +1,7 @@
 //! Why an experiment cannot be run.
 
 use polariscope_data::DataError;
-use polariscope_geometry::GeometryError;
+use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_train::TrainError;
 use thiserror::Error;
@@ -27,6 +27,22 @@ pub enum TrialError {
         /// The experiment.
         name: &'static str,
     },
+    /// An accuracy could not be predicted.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// No direction tells δ.
+    #[error(
+        "no direction is learnt to between 60 and 97 %, which it takes to find delta (tried: {trainings}, with {least:.1} to {most:.1} %); {}",
+        advice(*.least, *.most)
+    )]
+    Uncalibrated {
+        /// How many were tried.
+        trainings: usize,
+        /// The least accuracy, in %.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
     /// Cells were measured before what they share was made.
     #[error("the experiment was not prepared")]
     Unprepared,
@@ -45,5 +61,16 @@ pub enum TrialError {
 impl From<GeometryError> for TrialError {
     fn from(e: GeometryError) -> Self {
         TrialError::Geometry(Box::new(e))
+    }
+}
+
+/// What would help.
+fn advice(least: f64, most: f64) -> &'static str {
+    if least > 97.0 {
+        "give a larger --sigma or a smaller --train"
+    } else if most < 60.0 {
+        "give a smaller --sigma or a larger --train"
+    } else {
+        "give another --seed, or --delta"
     }
 }

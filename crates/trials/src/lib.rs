@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod calibrate;
 mod cloud;
 mod dft_map;
 mod doughnut;
@@ -43,6 +44,7 @@ mod nad_convergence;
 mod nad_samples;
 mod poison;
 mod pooling;
+mod prediction;
 mod prepared;
 mod sample_drop;
 mod series;
@@ -51,9 +53,11 @@ mod velocity;
 mod watch;
 mod which_geometry;
 
+pub use calibrate::{Calibrator, Candidates, FrequencyMap, MOST, Step, TELLING, Training};
 pub use error::TrialError;
 pub use lab::{Lab, Scale};
 pub use lens::{Directions, Lens};
+pub use linear::Sizes;
 
 use polariscope_experiment::{Experiment, View};
 use serde::Serialize;
@@ -92,13 +96,14 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 /// Every experiment of the lens.
-pub static TRIALS: [Entry; 17] = [
+pub static TRIALS: [Entry; 18] = [
     g_gallery::ENTRY,
     doughnut::ENTRY,
     pooling::ENTRY,
     dft_map::ENTRY,
     nad_accuracy::ENTRY,
     which_geometry::ENTRY,
+    prediction::ENTRY,
     nad_convergence::ENTRY,
     nad_samples::ENTRY,
     isotropic::ENTRY,

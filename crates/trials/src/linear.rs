@@ -1,10 +1,10 @@
 //! D(v): x = εyv + w with w ~ N(0, σ²(I − vvᵀ)), linearly separable without error whatever v (NAD Sec. 2).
 
 use polariscope_data::{Direction, Generator, Split};
-use polariscope_graph::Graph;
+use polariscope_graph::{Graph, Shape};
+use polariscope_train::{Observer, Quiet};
 
-use crate::lab::shape;
-use crate::learn::{learn, plain};
+use crate::learn::{learn_watched, plain};
 use crate::{Lab, TrialError};
 
 /// ε.
@@ -14,16 +14,19 @@ const EPS: f64 = 1.0;
 pub(crate) const SIGMA: f64 = 1.0;
 
 /// How many samples, how long.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Training samples.
     pub train: usize,
+    /// Test samples.
     pub test: usize,
+    /// Passes over the training samples.
     pub epochs: u64,
 }
 
 impl Sizes {
     /// As in the paper, with fewer test samples at the small scale.
-    pub fn of(lab: &Lab) -> Self {
+    pub(crate) fn of(lab: &Lab) -> Self {
         Sizes {
             train: 10_000,
             test: lab.pick(2000, 10_000),
@@ -35,12 +38,13 @@ impl Sizes {
 /// Samples of a run.
 pub(crate) fn samples(
     lab: &Lab,
+    shape: Shape,
     (v, sigma): (Direction, f64),
     sizes: Sizes,
     run: u64,
 ) -> Result<[Split; 2], TrialError> {
     let problem = Generator::Linear { v, eps: EPS, sigma };
-    Ok(problem.splits(shape(1), [sizes.train, sizes.test], lab.seed + run)?)
+    Ok(problem.splits(shape, [sizes.train, sizes.test], lab.seed + run)?)
 }
 
 /// Test accuracy of a network on D(v); not a number where training diverges.
@@ -51,7 +55,19 @@ pub(crate) fn accuracy(
     sizes: Sizes,
     run: u64,
 ) -> Result<f64, TrialError> {
-    let [train, test] = samples(lab, problem, sizes, run)?;
-    let learnt = learn(lab, graph, plain(sizes.epochs), run, &train)?;
+    accuracy_watched(lab, graph, problem, sizes, run, &mut Quiet)
+}
+
+/// [`accuracy`] with somebody who looks on.
+pub(crate) fn accuracy_watched(
+    lab: &Lab,
+    graph: &Graph,
+    problem: (Direction, f64),
+    sizes: Sizes,
+    run: u64,
+    observer: &mut dyn Observer<f32>,
+) -> Result<f64, TrialError> {
+    let [train, test] = samples(lab, graph.input(), problem, sizes, run)?;
+    let learnt = learn_watched(lab, graph, plain(sizes.epochs), run, &train, observer)?;
     learnt.map_or(Ok(f64::NAN), |l| l.accuracy(&test))
 }

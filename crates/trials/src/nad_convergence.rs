@@ -63,8 +63,8 @@ impl Experiment for NadConvergence {
     fn measure(&self, cell: &Cell) -> Result<Vec<f64>, TrialError> {
         let (sizes, nads) = (Sizes::of(&self.lab), self.nads.get()?);
         let problem = (nads.direction(cell.number("index")), SIGMA);
-        let [train, _] = samples(&self.lab, problem, sizes, cell.run)?;
         let graph = self.lab.network(&self.lab.architecture, 1, 2)?;
+        let [train, _] = samples(&self.lab, graph.input(), problem, sizes, cell.run)?;
         let config = Config {
             row_every: 1,
             ..plain(sizes.epochs)

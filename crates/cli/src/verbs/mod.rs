@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod list;
 pub mod merge;
 pub mod plan;
+pub mod predict;
 pub mod regress;
 pub mod show;
 pub mod spectrum;

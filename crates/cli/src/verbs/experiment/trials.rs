@@ -187,9 +187,10 @@ impl From<TrialError> for CliError {
             TrialError::Geometry(e) => (*e).into(),
             TrialError::Data(e) => e.into(),
             TrialError::Train(e) => e.into(),
-            TrialError::NoData { .. } | TrialError::Samples { .. } => {
-                CliError::Usage(e.to_string())
-            }
+            TrialError::Predict(e) => e.into(),
+            TrialError::NoData { .. }
+            | TrialError::Samples { .. }
+            | TrialError::Uncalibrated { .. } => CliError::Usage(e.to_string()),
             TrialError::Unprepared => CliError::Failed(e.to_string()),
         }
     }

@@ -77,8 +77,17 @@ fn a_linear_model_is_neutral() {
     let data = "linear?shape=1x6x6&train=300&test=10&eps=3";
     let args = ["align", "logreg", "--data", data, "--out", "run"];
     let text = succeed(&dir, &args);
-    assert!(text.contains("logreg is neutral towards linear"), "{text}");
-    assert!(text.contains("nothing to drop"), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = words.join(" ");
+    for sentence in [
+        "Coherent geometry (what predicts learning), exact closed form, the same at every input.",
+        "logreg is neutral towards linear: its directions differ so little",
+        "All 300 samples have the same Score",
+        "No direction that the data vary in has less than",
+    ] {
+        assert!(words.contains(sentence), "{sentence}: {words}");
+    }
+    assert!(!words.contains("drop"), "{words}");
     let shown = json(&dir, &args);
     assert_eq!(shown["verdict"], "neutral");
     for kind in ["centred", "uncentred"] {
@@ -130,7 +139,10 @@ fn first_directions_suit_and_last_ones_do_not() {
     assert_eq!(shown["verdict"], "suits");
     assert!(number(&shown["centred"]["share"]) > 0.75, "{shown}");
     let words = shown["words"].as_str().unwrap();
-    assert!(words.starts_with("lenet-gap suits npy: the data vary where it looks."));
+    assert!(words.starts_with("Geometry at one point, exact closed form, at the input 0."));
+    assert!(
+        words.contains("lenet-gap suits npy: the data vary where its geometry has most weight.")
+    );
     // All of the variance lies in eight directions, f32 samples aside.
     let heading = "directions,share,isotropic,best";
     let energy = rows(&dir.join("first/energy.csv"), heading);

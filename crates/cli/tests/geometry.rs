@@ -38,7 +38,18 @@ fn exact_geometry_of_a_residual_network() {
         ],
     );
     assert!(
-        text.contains("participation ratio") && text.contains('█') && text.contains("resnet18"),
+        text.contains("participation ratio") && text.contains('█'),
+        "{text}"
+    );
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("resnet18, input 1×16×16"));
+    assert_eq!(
+        lines.next(),
+        Some("Geometry at one point, exact closed form, at the input 0")
+    );
+    // One point concludes nothing about others.
+    assert!(
+        !text.contains("blind") && !text.contains("invisible"),
         "{text}"
     );
     let a = dir.join("a");
@@ -152,6 +163,8 @@ fn sampled_mlp() {
         "2",
         "--logit",
         "mean",
+        "--gradient",
+        "local",
         "--samples",
         "600",
         "--out",
@@ -319,6 +332,46 @@ fn geometry_of_given_weights() {
     let (_, values) = array(&dir.join("a/eigenvalues.npy"));
     assert!(values[1].abs() < 1e-6 * values[0]);
     assert_eq!(result(&dir.join("a"))["networks"].as_integer(), Some(1));
+    let page = std::fs::read_to_string(dir.join("a/report.html")).unwrap();
+    assert!(page.contains("Local geometry of given weights, from 1 network"));
+    assert!(page.contains("With the given weights logreg is most sensitive"));
+    for word in ["before it has learnt", "should be learnt", "blind", "alike"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+/// What users see first: the coherent geometry, named, with its prediction and the local one beside it.
+#[test]
+fn the_default_is_named_and_predicts() {
+    let dir = directory("geometry-default");
+    let shape = ["--input", "1x16x16", "--out", "a"];
+    let text = succeed(&dir, &[&["geometry", "lenet"], &shape[..]].concat());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = words.join(" ");
+    for sentence in [
+        "Coherent geometry (what predicts learning), closed form at infinite width, inputs N(0, 1)",
+        "Before training, the gradient that all inputs share in lenet lies in about",
+        "So linear rules along slow waves",
+        "of the gradient's variance is shared by all inputs",
+    ] {
+        assert!(words.contains(sentence), "{sentence}: {words}");
+    }
+    let profile = std::fs::read_to_string(dir.join("a/figures/profile.svg")).unwrap();
+    assert!(profile.contains("local: the same input"));
+    let local = [
+        "geometry",
+        "lenet",
+        "--gradient",
+        "local",
+        "--samples",
+        "64",
+    ];
+    let text = succeed(&dir, &[&local[..], &shape[..3], &["b"]].concat());
+    assert!(
+        text.contains("Local geometry (sensitivity at single inputs)"),
+        "{text}"
+    );
+    assert!(!text.contains("So linear rules"), "{text}");
 }
 
 /// The first directions alone, for inputs that no matrix would fit.
@@ -376,6 +429,8 @@ fn comparison_of_three() {
     }
     let html = std::fs::read_to_string(dir.join("c/report.html")).unwrap();
     assert!(html.contains("lenet-gap") && html.contains("mlp-1x10"));
+    assert!(html.contains("Coherent geometry (what predicts learning), sampled from 64 networks"));
+    assert!(text.contains("coherent") && text.contains('±'), "{text}");
     assert_eq!(succeed(&dir, &args), text);
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use clap::Args;
 use polariscope_geometry::{Float, Shard, corr};
-use polariscope_report::{Align, Table, pretty};
+use polariscope_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 
 use super::geometry::answer::{Answer, Found};
 use super::geometry::options::QuestionArgs;
-use super::geometry::page::compare_page;
+use super::geometry::page::{compare_page, with_error};
 use super::geometry::{GeometryArgs, Job, Obtained, command, obtain, view};
 use crate::args::{ArchitectureOptions, Common, Dtype};
 use crate::error::CliError;
@@ -168,9 +168,10 @@ impl Shown for Compared {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("architecture", Left),
+            ("geometry", Left),
             ("method", Left),
             ("trace", Right),
-            ("participation ratio", Right),
+            ("directions", Right),
             ("effective rank", Right),
             ("first tenth", Right),
         ]);
@@ -178,11 +179,12 @@ impl Shown for Compared {
             let s = &row.answer.summary;
             table.push([
                 row.architecture.as_str().into(),
+                row.answer.gradient.to_string().into(),
                 row.answer.method.to_string().into(),
-                pretty(s.trace).into(),
-                pretty(s.participation_ratio).into(),
-                pretty(s.effective_rank).into(),
-                pretty(s.top10_share).into(),
+                with_error(s.trace, s.trace_error).into(),
+                with_error(s.participation_ratio, s.participation_ratio_error).into(),
+                with_error(s.effective_rank, s.effective_rank_error).into(),
+                with_error(s.top10_share, s.top10_share_error).into(),
             ]);
         }
         let mut similar = Table::new(

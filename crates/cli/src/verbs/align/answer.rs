@@ -1,13 +1,14 @@
 //! The `[result]` of `run.toml`, and the tables beside it.
 
 use polariscope_data::npy;
-use polariscope_geometry::{Alignment, Match, Method, Probe, Verdict};
+use polariscope_geometry::{Alignment, Gradient, Match, Method, Probe, Verdict};
 use polariscope_report::{Align, Table, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::subject::Subject;
-use super::{GEOMETRY, mean_sample, words};
+use super::words::{self, Finding, Hidden};
+use super::{GEOMETRY, mean_sample};
 use crate::error::CliError;
 use crate::output;
 use crate::run::{RunDirectory, Shown};
@@ -26,7 +27,9 @@ pub struct Aligned {
     pub verdict: Verdict,
     /// The finding.
     pub words: String,
-    /// How the geometry was found.
+    /// Which geometry.
+    pub gradient: Gradient,
+    /// How it was found.
     pub method: Method,
     /// Where gradients were taken.
     pub probe: String,
@@ -103,6 +106,10 @@ pub struct Outcome<'a> {
     pub unseen: Vec<Unseen>,
     /// Whether there are more of them than were looked for.
     pub more: bool,
+    /// Noise alone makes directions with this weight and less, where the geometry was sampled.
+    pub noise_edge: f64,
+    /// Which geometry and how it was found, in a line.
+    pub geometry: String,
 }
 
 impl<'a> Outcome<'a> {
@@ -110,7 +117,7 @@ impl<'a> Outcome<'a> {
     pub fn new(
         subject: &'a Subject,
         found: &Found,
-        probe: &Probe,
+        (probe, geometry): (&Probe, String),
         alignment: Alignment,
         variances: &[f64],
     ) -> Self {
@@ -143,6 +150,10 @@ impl<'a> Outcome<'a> {
         });
         let unseen: Vec<Unseen> = unseen.filter(|u| u.weight < UNSEEN).collect();
         let looked_for = alignment.unseen.values.len();
+        // The eigenvalues of symmetric noise of norm ε‖G‖ reach 2ε√(D/PR) of the isotropic one.
+        let edge = found.answer.relative_error.map_or(0.0, |error| {
+            2.0 * error * (dim as f64 / found.answer.summary.participation_ratio).sqrt()
+        });
         let mut order: Vec<usize> = (0..alignment.scores.len()).collect();
         order.sort_by(|&a, &b| alignment.scores[a].total_cmp(&alignment.scores[b]));
         let mut outcome = Self {
@@ -150,6 +161,7 @@ impl<'a> Outcome<'a> {
             result: Aligned {
                 verdict: alignment.verdict,
                 words: String::new(),
+                gradient: found.answer.gradient,
                 method: found.answer.method,
                 probe: probe.to_string(),
                 geometry_error: found.answer.relative_error,
@@ -163,16 +175,38 @@ impl<'a> Outcome<'a> {
             energy: energy.collect(),
             more: unseen.len() == looked_for && looked_for < dim,
             unseen,
+            noise_edge: edge,
+            geometry,
         };
-        outcome.result.words = words::words(&outcome);
+        outcome.result.words = words::words(&outcome.finding());
         outcome
     }
 
-    /// `25`, or `at least 64` where no more were looked for.
-    pub fn unseen_count(&self) -> String {
-        match (self.unseen.len(), self.more) {
-            (n, true) => format!("at least {n}"),
-            (n, false) => n.to_string(),
+    /// What the words are made of.
+    pub fn finding(&self) -> Finding<'_> {
+        Finding {
+            name: self.name(),
+            data: self.subject.data_name(),
+            geometry: &self.geometry,
+            result: &self.result,
+            dim: self.dim(),
+            energy: &self.energy,
+            scores: &self.scores,
+            order: &self.order,
+            hidden: self.hidden(),
+        }
+    }
+
+    /// What can be said of directions that the architecture hardly sees.
+    pub fn hidden(&self) -> Hidden {
+        match self.unseen.len() {
+            _ if self.noise_edge > UNSEEN => Hidden::Noise,
+            0 => Hidden::None,
+            count => Hidden::Some {
+                count,
+                more: self.more,
+                most: self.unseen.iter().map(|u| u.share).fold(0.0, f64::max),
+            },
         }
     }
 

@@ -15,7 +15,7 @@ use polariscope_geometry::{Float, Shard, align};
 
 use super::compare::read;
 use super::geometry::options::QuestionArgs;
-use super::geometry::{GeometryArgs, Job, Obtained, command, obtain};
+use super::geometry::{GeometryArgs, Job, Obtained, command, obtain, source};
 use crate::args::{ArchitectureArgs, Common, Dtype};
 use crate::error::CliError;
 use crate::estimate::{afford, announce};
@@ -82,7 +82,7 @@ fn aligned<T: Float>(args: &AlignArgs, common: &Common) -> Result<(), CliError> 
         out: Some(directory.path().join(GEOMETRY)),
         ..common.clone()
     };
-    let probe = job.question.probe.clone();
+    let (graph, question, asked) = (job.graph.clone(), job.question.clone(), job.request.clone());
     let found = match obtain(job, Shard::WHOLE, &inner)? {
         Obtained::Now(inner, found) => {
             inner.finish(&found.answer)?;
@@ -97,7 +97,14 @@ fn aligned<T: Float>(args: &AlignArgs, common: &Common) -> Result<(), CliError> 
         || align(&found.matrix, &found.spectrum, x),
         || variances(x, dim),
     );
-    let outcome = Outcome::new(&subject, &found, &probe, alignment?, &variances?);
+    let line = source(&graph, &question, &asked, &found.answer).line();
+    let outcome = Outcome::new(
+        &subject,
+        &found,
+        (&question.probe, line),
+        alignment?,
+        &variances?,
+    );
     outcome.write(&mut directory)?;
     directory.write_page(&page::page(
         &outcome,

@@ -7,7 +7,7 @@ use polariscope_report::{
 };
 
 use super::answer::{Outcome, UNSEEN, Unseen};
-use super::words;
+use super::words::{self, Hidden, LOW_SCORES, NOISE};
 use crate::verbs::geometry::page::plane::Plane;
 use crate::verbs::geometry::page::reproduce;
 use crate::verbs::geometry::page::words::percent;
@@ -49,7 +49,7 @@ fn facts(outcome: &Outcome) -> Vec<(String, String)> {
             "of the way from chance to best (to worst below 0)".to_string(),
         ),
     ];
-    if let Some(head) = words::head(outcome) {
+    if let Some(head) = words::head(&outcome.finding()) {
         facts.push((
             percent(head.share),
             match head.count {
@@ -58,13 +58,16 @@ fn facts(outcome: &Outcome) -> Vec<(String, String)> {
             },
         ));
     }
-    facts.push((
-        outcome.unseen_count(),
-        format!(
-            "directions of the data with less than {} of the isotropic weight",
-            percent(UNSEEN)
-        ),
-    ));
+    let hidden = outcome.hidden();
+    if hidden != Hidden::Noise {
+        facts.push((
+            hidden.count(),
+            format!(
+                "directions of the data with less than {} of the isotropic weight",
+                percent(UNSEEN)
+            ),
+        ));
+    }
     facts
 }
 
@@ -149,17 +152,14 @@ fn samples(outcome: &Outcome) -> Section {
     let lowest = &outcome.order[..count];
     let highest: Vec<usize> = outcome.order.iter().rev().take(count).copied().collect();
     let section = Section::new("Samples").prose(
-        "Score(x) is the sensitivity along the sample over that along an average direction: 1 is what an isotropic \
-         architecture gives. scores.csv holds it for every sample. Samples of low Score are the first to leave out where \
-         there are too many.",
+        format!(
+            "Score(x) is the weight of the sample's direction over that of an average one: 1 is what an isotropic architecture \
+             gives. scores.csv holds it for every sample. {LOW_SCORES}"
+        ),
     );
     let ends = [
-        (
-            "highest scores",
-            "Seen best: the highest Scores.",
-            &highest[..],
-        ),
-        ("lowest scores", "Seen least: the lowest Scores.", lowest),
+        ("highest scores", "The highest Scores.", &highest[..]),
+        ("lowest scores", "The lowest Scores.", lowest),
     ];
     let Shape::Image { .. } = outcome.subject.problem.data.shape else {
         return ends
@@ -235,7 +235,10 @@ fn thumbnail(outcome: &Outcome, sample: usize) -> Tile {
 
 /// What the data have and the architecture does not see.
 fn unseen(outcome: &Outcome) -> Section {
-    let section = Section::new("Directions to drop");
+    let section = Section::new("Directions with little weight");
+    if outcome.hidden() == Hidden::Noise {
+        return section.prose(NOISE);
+    }
     if outcome.unseen.is_empty() {
         return section.prose(format!(
             "None: every direction that the data vary in has at least {} of the weight that an isotropic architecture would \

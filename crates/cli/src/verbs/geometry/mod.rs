@@ -10,8 +10,9 @@ mod top;
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_geometry::{Float, Limit, Method, Probe, Readouts, Shard};
+use polariscope_geometry::{Float, Gradient, Limit, Method, Probe, Readouts, Shard};
 use polariscope_graph::Graph;
+use polariscope_meanfield::{ExactProbe, exact_applies};
 use polariscope_network::Weights;
 use polariscope_report::{grouped, pretty};
 
@@ -24,6 +25,7 @@ use answer::{Answer, Found, TEXT};
 use compute::Clock;
 use options::{Given, Question, QuestionArgs};
 use page::View;
+use page::source::{Inputs, Source, Weights as Origin};
 
 /// The partial sums of a shard.
 pub const SUMS: &str = "sums.bin";
@@ -254,6 +256,8 @@ pub fn view<'a>(
         matrix: &found.matrix,
         spectrum: &found.spectrum,
         summary: &found.answer.summary,
+        source: source(graph, question, request, &found.answer),
+        local: found.local.as_ref(),
         method: sentence(graph, question, &found.answer),
         conventions: question.conventions(),
         notes: found.answer.notes.clone(),
@@ -261,6 +265,39 @@ pub fn view<'a>(
         command: command(request),
         seconds: found.answer.seconds.clone().into_iter().collect(),
         settings: request.settings(),
+    }
+}
+
+/// Which geometry it is and how it was found, in short.
+pub fn source(graph: &Graph, question: &Question, request: &Request, answer: &Answer) -> Source {
+    let is_linear = exact_applies(graph, ExactProbe::Anywhere, question.output.into()).is_ok();
+    Source {
+        gradient: answer.gradient,
+        method: answer.method,
+        inputs: match &question.probe {
+            _ if is_linear => Inputs::Any,
+            Probe::Zero => Inputs::Zero,
+            Probe::Gauss { sigma } => Inputs::Gauss(*sigma),
+            Probe::Points { source, .. } => Inputs::Points(source.clone()),
+        },
+        weights: match request.configuration.contains_key("weights") {
+            true => Origin::Given,
+            false => Origin::Drawn,
+        },
+        networks: answer.networks.unwrap_or(0),
+        probes: points(graph, question),
+        error: answer.relative_error,
+    }
+}
+
+/// Inputs for each network, no more than there are.
+fn points(graph: &Graph, question: &Question) -> usize {
+    match &question.probe {
+        // Merged shards have no points any more.
+        Probe::Points { x, .. } if !x.is_empty() => {
+            question.probes.min(x.len() / graph.input().len().max(1))
+        }
+        Probe::Points { .. } | Probe::Zero | Probe::Gauss { .. } => question.probes,
     }
 }
 
@@ -277,24 +314,33 @@ fn sentence(graph: &Graph, question: &Question, answer: &Answer) -> String {
         Some(Readouts::Every) => " The last layer was integrated out.".to_string(),
         _ => String::new(),
     };
-    let points = match &question.probe {
-        Probe::Points { x, .. } => question.probes.min(x.len() / graph.input().len().max(1)),
-        Probe::Zero | Probe::Gauss { .. } => question.probes,
-    };
+    let points = points(graph, question);
     match question.method {
         Method::Exact => "Exact: the network is linear around the probe, so the covariance of its gradient was carried back \
                           layer by layer in closed form. No network was drawn."
             .to_string(),
+        Method::MeanField if question.is_averaged_over_inputs() => {
+            "Mean field: the infinite-width covariance of the gradients at two independent inputs, with the expectation over \
+             the distribution of the inputs in it. No network and no input was drawn for it."
+                .to_string()
+        }
         Method::MeanField => format!(
-            "Mean field: the infinite-width covariance of the gradient, averaged over {} probes. No network was drawn for it.",
-            question.probes
+            "Mean field: the infinite-width covariance of the gradient, averaged over {}. No network was drawn for it.",
+            counted(points as u64, "probe")
         ),
         Method::Kernel => format!(
             "Kernel: the second derivative of the kernel of the infinitely wide network, exact there, averaged over {}. \
              No network was drawn for it.",
             counted(points as u64, "probe")
         ),
-        Method::Sample => format!("Sampled: {networks} networks, {} probes each.{readouts}{error}", question.probes),
+        Method::Sample => {
+            let pairs = match question.gradient {
+                Gradient::Coherent => " Only gradients at different inputs are multiplied.",
+                Gradient::Local | Gradient::Dipole { .. } => "",
+            };
+            let probes = counted(points as u64, "probe");
+            format!("Sampled: {networks} networks, {probes} each.{pairs}{readouts}{error}")
+        }
         Method::Mixed => format!(
             "Sampled: E[MᵀM] of the mixed second derivative M = ∇²f by parameters and input, {networks} networks.{error}"
         ),

@@ -19,7 +19,8 @@ const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 pub fn summary(view: &View) -> String {
     let dims: Vec<String> = view.shape.dims().iter().map(usize::to_string).collect();
     let heading = format!("{}, input {}", view.name, dims.join("×"));
-    let mut out = format!("{heading}\n\n{}\n", numbers(view).to_text(WIDTH));
+    let source = fill(&view.source.line());
+    let mut out = format!("{heading}\n{source}\n{}\n", numbers(view).to_text(WIDTH));
     out += &spectrum(&view.spectrum.values);
     out.push('\n');
     for paragraph in words(view).split("\n\n") {

@@ -4,8 +4,10 @@ use polariscope_report::{Align, Cell, ColourMap, HeatMap, Page, Section, Table, 
 
 use super::figures::{self, Pictures, Ranges};
 use super::reading::{Preference, Reading};
-use super::words::{about, percent};
-use super::{View, input, reproduce, with_error, words};
+use super::source::Voice;
+use super::weight::Weight;
+use super::words::{about, share, times};
+use super::{View, input, is_uneven, pretty_weight, reproduce, with_error, words};
 
 /// Rows and columns of a matrix in a column.
 const SMALL: usize = 256;
@@ -28,8 +30,9 @@ pub fn compare_page(
     let mut page = Page::new(title, asked, answer(&all, corr));
     page.push(
         Section::new("In numbers").table(numbers(&all)).prose(
-            "Directions is the participation ratio. Low and high are the weights of spatial frequencies up to an eighth and \
-             from three eighths of the side, in cycles an image, over the isotropic one.",
+            "Directions is the participation ratio, first tenth the share of the trace in a tenth of the directions. Low and \
+             high are the weights of spatial frequencies up to an eighth and from three eighths of the side, in cycles an \
+             image, over the isotropic one.",
         ),
     );
     let images = readings.iter().any(|r| r.sight.is_some());
@@ -37,8 +40,10 @@ pub fn compare_page(
         page.push(sights(&all));
     }
     let in_words = |(view, reading): &(&View, &Reading)| {
-        let said = words::paragraph(&view.name, reading);
-        Section::new(view.name.as_str()).prose(said)
+        let said = words::paragraphs(&view.name, reading);
+        let section = Section::new(view.name.as_str()).prose(format!("{}.", view.source.line()));
+        said.split("\n\n")
+            .fold(section, |section, part| section.prose(part))
     };
     page.push(Section::new("In words").columns(all.iter().map(in_words)));
     let views_by_ref: Vec<&View> = views.iter().collect();
@@ -47,9 +52,13 @@ pub fn compare_page(
         figures::spectra(&views_by_ref).draw(),
         figures::spectrum_caption(&views_by_ref),
     ));
-    let named: Vec<(&str, &Reading)> = names.iter().copied().zip(&readings).collect();
-    if let Some(profile) = figures::profile(&named) {
-        page.push(Section::new("Frequencies").figure("profile", profile.draw(), figures::PROFILE));
+    let profiles = all.iter().filter_map(|(view, reading)| {
+        let rings = reading.sight.as_ref().map(|s| &s.rings[..])?;
+        Some((view.name.as_str(), rings))
+    });
+    if let Some(profile) = figures::profile(&profiles.collect::<Vec<_>>()) {
+        let caption = figures::profile_caption(voice(&all), None);
+        page.push(Section::new("Frequencies").figure("profile", profile.draw(), caption));
     }
     if images {
         page.push(directions(&all));
@@ -79,21 +88,23 @@ fn sights(all: &[(&View, &Reading)]) -> Section {
             .figure("pixels", pixels.draw(), ""),
         None => section.prose("The input is no image."),
     };
-    Section::new("What is easy, what is invisible")
-        .prose(format!("{} {}", figures::FREQUENCIES, figures::PIXELS))
+    let uneven = all.iter().any(|(_, reading)| is_uneven(reading));
+    let caption = figures::frequencies_caption(voice(all), uneven);
+    Section::new("Frequencies and pixels")
+        .prose(format!("{caption} {}", figures::PIXELS))
         .columns(columns(all, fill))
 }
 
 /// The first directions of each.
 fn directions(all: &[(&View, &Reading)]) -> Section {
-    let fill = |pictures: Pictures, section: Section| {
-        if pictures.preference() == Preference::None {
-            return section.prose("All directions count alike: none is drawn.");
-        }
-        match pictures.first(DIRECTIONS) {
-            Some((gallery, _)) => section.gallery("directions", gallery, ""),
-            None => section.prose("The input is no image."),
-        }
+    let fill = |pictures: Pictures, section: Section| match (
+        pictures.preference(),
+        pictures.first(DIRECTIONS),
+    ) {
+        (Preference::None, _) => section.prose("All directions count alike: none is drawn."),
+        (Preference::Unknown, _) => section.prose("Noise decides the directions: none is drawn."),
+        (_, Some((gallery, _))) => section.gallery("directions", gallery, ""),
+        (_, None) => section.prose("The input is no image."),
     };
     Section::new("First directions")
         .prose(figures::DIRECTIONS)
@@ -109,51 +120,108 @@ fn columns(all: &[(&View, &Reading)], fill: impl Fn(Pictures, Section) -> Sectio
     all.iter().map(one).collect()
 }
 
-/// The extremes, and what is most alike.
-fn answer(all: &[(&View, &Reading)], corr: &[Vec<f64>]) -> String {
-    let part = |r: &Reading| r.directions / r.dim as f64;
-    let by = |a: &&(&View, &Reading), b: &&(&View, &Reading)| part(a.1).total_cmp(&part(b.1));
-    let mut said = String::new();
-    if let (Some(narrow), Some(broad)) = (all.iter().min_by(by), all.iter().max_by(by))
-        && narrow.0.name != broad.0.name
-    {
-        let takes = |(_, r): &(&View, &Reading)| {
-            let dim = grouped(r.dim as u64);
-            format!("{} of {dim}", about(r.directions))
-        };
-        said += &format!(
-            "{} has the strongest preference ({} directions take part), {} the weakest ({}).",
-            narrow.0.name,
-            takes(narrow),
-            broad.0.name,
-            takes(broad)
-        );
+/// How to speak of all of them: as coherent geometries only if all are.
+fn voice(all: &[(&View, &Reading)]) -> Voice {
+    let mut voices = all.iter().map(|(_, reading)| reading.source.voice());
+    match voices.all(|v| v == Voice::Coherent) {
+        true => Voice::Coherent,
+        false => Voice::Sensitivity,
     }
+}
+
+/// What was compared, the extremes, and which come closest.
+fn answer(all: &[(&View, &Reading)], corr: &[Vec<f64>]) -> String {
+    let named: Vec<(&str, &Reading)> = all.iter().map(|(v, r)| (v.name.as_str(), *r)).collect();
+    let parts = [
+        Some(kinds(&named)),
+        extremes(&named),
+        closest(&named, corr),
+        lowest(&named),
+    ];
+    let said: Vec<String> = parts.into_iter().flatten().collect();
+    said.join(" ")
+}
+
+/// Which geometry was compared, of each where they differ.
+fn kinds(all: &[(&str, &Reading)]) -> String {
+    let lines: Vec<String> = all.iter().map(|(_, r)| r.source.line()).collect();
+    if lines.windows(2).all(|w| w[0] == w[1]) {
+        return format!("{}.", lines[0]);
+    }
+    let each = all.iter().zip(&lines);
+    let each: Vec<String> = each
+        .map(|((name, _), line)| format!("{name}: {line}"))
+        .collect();
+    format!("They were not found in the same way. {}.", each.join("; "))
+}
+
+/// The strongest and the weakest preference, where errors separate them.
+fn extremes(all: &[(&str, &Reading)]) -> Option<String> {
+    let part = |r: &Reading| Weight {
+        value: r.directions.0 / r.dim as f64,
+        error: r.directions.1.unwrap_or(0.0) / r.dim as f64,
+    };
+    let known = || {
+        all.iter()
+            .filter(|(_, r)| r.preference != Preference::Unknown)
+    };
+    let by =
+        |a: &&(&str, &Reading), b: &&(&str, &Reading)| part(a.1).value.total_cmp(&part(b.1).value);
+    let (narrow, broad) = (known().min_by(by)?, known().max_by(by)?);
+    if !part(broad.1).over(part(narrow.1)).above(1.0) {
+        return None;
+    }
+    let takes = |r: &Reading| {
+        let dim = grouped(r.dim as u64);
+        format!("{} of {dim}", about(r.directions.0, r.directions.1))
+    };
+    Some(format!(
+        "{} has the strongest preference ({} directions take part), {} the weakest ({}).",
+        narrow.0,
+        takes(narrow.1),
+        broad.0,
+        takes(broad.1)
+    ))
+}
+
+/// The pair of the largest Corr, of several.
+fn closest(all: &[(&str, &Reading)], corr: &[Vec<f64>]) -> Option<String> {
     let pairs = (0..all.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
     let known = pairs.filter_map(|(i, j)| {
         let c = *corr.get(i)?.get(j)?;
         c.is_finite().then_some((c, i, j))
     });
     let known: Vec<(f64, usize, usize)> = known.collect();
-    let closest = known.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some(&(c, i, j)) = closest.filter(|_| known.len() > 1) {
-        let (a, b) = (&all[j].0.name, &all[i].0.name);
-        said += &if c >= 0.5 {
-            format!(" The most alike are {a} and {b} (Corr {c:.2}).")
+    let &(c, i, j) = known.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let noisy = all.iter().any(|(_, r)| r.source.sampled());
+    (known.len() > 1).then(|| {
+        let noise = if noisy {
+            ", and noise makes Corr too small where geometries were sampled"
         } else {
-            format!(" No two are alike: {a} and {b} come closest (Corr {c:.2}).")
+            ""
         };
-    }
-    let waves = all.iter().filter_map(|(v, r)| Some((v, r.sight.as_ref()?)));
-    let lowest = waves.max_by(|a, b| a.1.low.total_cmp(&b.1.low));
-    if let Some((view, sight)) = lowest.filter(|(_, s)| s.low > 1.5) {
-        said += &format!(
-            " {} leans most to low spatial frequencies, at {} the isotropic weight.",
-            view.name,
-            words::times(sight.low)
-        );
-    }
-    said.trim_start().to_string()
+        format!(
+            "Closest are {} and {} (Corr {c:.2}{noise}).",
+            all[j].0, all[i].0
+        )
+    })
+}
+
+/// Which leans most to low frequencies, where it does and by more than its error.
+fn lowest(all: &[(&str, &Reading)]) -> Option<String> {
+    let waves = all
+        .iter()
+        .filter_map(|(name, r)| Some((name, r.sight.as_ref()?.low)));
+    let mut waves: Vec<(&&str, Weight)> = waves.collect();
+    waves.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let (name, low) = *waves.first()?;
+    let leads = waves.get(1).is_none_or(|next| low.over(next.1).above(1.0));
+    (low.above(1.5) && leads).then(|| {
+        format!(
+            "{name} leans most to low spatial frequencies, at {} the isotropic weight.",
+            times(low)
+        )
+    })
 }
 
 fn numbers(all: &[(&View, &Reading)]) -> Table {
@@ -163,19 +231,20 @@ fn numbers(all: &[(&View, &Reading)]) -> Table {
         ("input", Left),
         ("directions", Right),
         ("effective rank", Right),
-        ("first 10", Right),
+        ("first tenth", Right),
         ("low", Right),
         ("high", Right),
     ]);
     for (view, reading) in all {
         let s = view.summary;
-        let weight = |x: Option<f64>| x.map_or(Cell::Empty, |x| format!("{:.2} ×", x).into());
+        let weight =
+            |w: Option<Weight>| w.map_or(Cell::Empty, |w| format!("{} ×", pretty_weight(w)).into());
         table.push([
             view.name.as_str().into(),
             input(&view.shape).into(),
             with_error(s.participation_ratio, s.participation_ratio_error).into(),
             with_error(s.effective_rank, s.effective_rank_error).into(),
-            percent(reading.head.1).into(),
+            share(reading.head.0, reading.head.1).into(),
             weight(reading.sight.as_ref().map(|s| s.low)),
             weight(reading.sight.as_ref().map(|s| s.high)),
         ]);
@@ -206,15 +275,101 @@ fn methods(views: &[View]) -> Table {
     use Align::Left;
     let mut table = Table::new([
         ("architecture", Left),
+        ("geometry", Left),
         ("method", Left),
         ("approximations", Left),
     ]);
     for view in views {
         table.push([
             view.name.as_str().into(),
+            view.source.line().into(),
             view.method.as_str().into(),
             view.notes.join(" ").into(),
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reading::tests::{isotropic, reading};
+    use super::super::source::tests::sampled;
+    use super::super::weight::Weight;
+    use super::*;
+
+    fn with(directions: f64, error: Option<f64>, low: Weight) -> Reading {
+        let mut reading = reading(|a, b| 1.0 / (1.0 + (a * a + b * b) as f64));
+        reading.directions = (directions, error);
+        if let Some(sight) = reading.sight.as_mut() {
+            sight.low = low;
+        }
+        reading
+    }
+
+    /// In the order of the page.
+    #[test]
+    fn sentences_of_a_comparison_appear_and_do_not() {
+        let (narrow, broad) = (
+            with(10.0, None, Weight::exact(9.0)),
+            with(100.0, None, Weight::exact(2.0)),
+        );
+        let both = [("a", &narrow), ("b", &broad)];
+        // 1. Geometry and method, once or of each.
+        assert!(
+            kinds(&both).starts_with("Coherent geometry (what predicts learning), closed form")
+        );
+        let mut noisy = with(
+            12.0,
+            Some(5.0),
+            Weight {
+                value: 8.5,
+                error: 1.0,
+            },
+        );
+        noisy.source = sampled(500, Some(0.1));
+        let differ = [("a", &narrow), ("b", &noisy)];
+        assert!(kinds(&differ).starts_with("They were not found in the same way. a: Coherent"));
+        // 2. Extremes, where errors separate them.
+        assert_eq!(
+            extremes(&both).unwrap(),
+            "a has the strongest preference (10 of 1,024 directions take part), b the weakest (100 of 1,024)."
+        );
+        assert_eq!(extremes(&differ), None);
+        assert_eq!(extremes(&[("a", &narrow), ("b", &narrow)]), None);
+        // 3. The closest of several pairs, with a word on noise.
+        let corr = vec![
+            vec![1.0, 0.2, 0.9],
+            vec![0.2, 1.0, 0.3],
+            vec![0.9, 0.3, 1.0],
+        ];
+        let three = [("a", &narrow), ("b", &broad), ("c", &narrow)];
+        assert_eq!(
+            closest(&three, &corr).unwrap(),
+            "Closest are a and c (Corr 0.90)."
+        );
+        let three = [("a", &narrow), ("b", &broad), ("c", &noisy)];
+        assert!(
+            closest(&three, &corr)
+                .unwrap()
+                .contains("noise makes Corr too small")
+        );
+        assert_eq!(closest(&both, &corr), None);
+        // 4. Low frequencies, where one leads.
+        assert_eq!(
+            lowest(&both).unwrap(),
+            "a leans most to low spatial frequencies, at 9.0 times the isotropic weight."
+        );
+        assert_eq!(lowest(&differ), None);
+        let flat = isotropic();
+        assert_eq!(lowest(&[("a", &flat), ("b", &flat)]), None);
+    }
+
+    /// Figures claim learning only where all are coherent.
+    #[test]
+    fn one_local_geometry_silences_learning() {
+        let mut local = isotropic();
+        local.source.gradient = polariscope_geometry::Gradient::Local;
+        assert_eq!(local.source.voice(), Voice::Sensitivity);
+        assert_eq!(isotropic().source.voice(), Voice::Coherent);
+    }
 }

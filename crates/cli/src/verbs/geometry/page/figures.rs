@@ -6,15 +6,31 @@ use polariscope_report::{
 
 use super::View;
 use super::fourier::Frequencies;
-use super::reading::{Preference, Reading, Sight, ZERO};
-use super::words::percent;
+use super::reading::{Preference, Reading, ZERO, Zeros};
+use super::scatter::Scatter;
+use super::sight::Sight;
+use super::source::Voice;
+use super::weight::Evenness;
+use super::words::{percent, scatter};
 
 /// Weights below this take the darkest colour.
 const DARKEST: f64 = 1e-4;
 
-/// What the profile shows.
-pub(super) const PROFILE: &str = "Mean weight of waves by their number of cycles across the image, whatever their orientation. \
-     Above the dashed line they are easier than for an isotropic network, below it harder.";
+/// What the profile shows; the local geometry is beside a coherent one where both are known.
+pub(super) fn profile_caption(voice: Voice, beside: Option<&Scatter>) -> String {
+    let mut said = "Mean weight of waves by their number of cycles across the image, whatever their orientation; 1, the dashed \
+                    line, is isotropic."
+        .to_string();
+    if voice == Voice::Coherent {
+        said +=
+            " Linear rules along waves above it should be learnt from fewer samples than below it.";
+    }
+    if let Some(beside) = beside {
+        said += " ";
+        said += &scatter(beside);
+    }
+    said
+}
 
 /// The pictures of one geometry.
 pub(super) struct Pictures<'a> {
@@ -22,12 +38,22 @@ pub(super) struct Pictures<'a> {
     reading: &'a Reading,
 }
 
-/// What the map of frequencies shows.
-pub(super) const FREQUENCIES: &str = "Weight of every plane wave, zero frequency in the middle. Inside the line is easier to learn than for an isotropic \
-     network, outside is harder, the darker the more so.";
+/// What the map of frequencies shows; the line is drawn where weights are uneven.
+pub(super) fn frequencies_caption(voice: Voice, uneven: bool) -> String {
+    let mut said =
+        "Weight of every plane wave, zero frequency in the middle, dark is low.".to_string();
+    if uneven {
+        said += " On the line it is 1, the isotropic one.";
+    }
+    if uneven && voice == Voice::Coherent {
+        said += " In networks trained on linear rules along such waves, larger weights went with higher test accuracy (rank \
+                 correlations of 0.9 to 0.97 over LeNet and ResNet-18).";
+    }
+    said
+}
 
 /// What a gallery of directions shows.
-pub(super) const DIRECTIONS: &str = "The first directions, largest eigenvalue first, with their share of the sensitivity. Above: pixels, white at zero, \
+pub(super) const DIRECTIONS: &str = "The first directions, largest eigenvalue first, with their share of the trace. Above: pixels, white at zero, \
      red and blue of opposite sign, each on its own scale. Below: power over frequencies, zero in the middle. Directions \
      with nearly equal eigenvalues may be mixed among themselves.";
 
@@ -52,7 +78,7 @@ impl Ranges {
             for &e in &sight.energy.values {
                 (low, high) = (low.min(e), high.max(e));
             }
-            pixel = sight.pixels.iter().copied().fold(pixel, f64::max);
+            pixel = sight.pixels.weights.iter().copied().fold(pixel, f64::max);
         }
         Self {
             frequencies: (low.max(DARKEST), high),
@@ -100,10 +126,11 @@ impl<'a> Pictures<'a> {
     /// The last directions; `None` where sampling noise decides them, or they are any basis of a blind space.
     pub fn last(&self, count: usize) -> Option<(Gallery, String)> {
         let n = self.view.spectrum.n;
-        if self.view.sampled() || self.reading.blind > 1 || n < 6 * count {
+        let empty = !matches!(self.reading.zeros, Zeros::None);
+        if self.reading.source.sampled() || empty || n < 6 * count {
             return None;
         }
-        let caption = "The last directions, drawn the same way: what it sees least.".to_string();
+        let caption = "The last directions, drawn the same way: those of least weight.".to_string();
         let numbers = |i: usize, _| grouped(i as u64 + 1);
         let gallery = self.gallery("Last directions", n - count..n, numbers)?;
         Some((gallery, caption))
@@ -232,21 +259,17 @@ fn short_percent(share: f64) -> String {
     percent(share).replace("less than ", "< ")
 }
 
-/// Weights within this factor of the isotropic one count as alike.
-const EVEN: f64 = 1.25;
-
 fn frequencies(sight: &Sight, range: (f64, f64)) -> Field {
     let (h, w) = (sight.energy.height, sight.energy.width);
     let extent = |what: &str, n: usize| {
         let first = -((n / 2) as f64);
         Extent::new(what, first, first + (n - 1) as f64)
     };
-    let rows = sight.energy.rows();
+    // A sample that has not converged has weights below zero.
+    let floor = |row: Vec<f64>| row.into_iter().map(|w| w.max(0.0)).collect();
+    let rows = sight.energy.rows().into_iter().map(floor).collect();
     // Where all weights are alike the line would outline noise.
-    let uneven = rows
-        .iter()
-        .flatten()
-        .any(|w| !(1.0 / EVEN..EVEN).contains(w));
+    let uneven = sight.evenness == Evenness::Uneven;
     Field {
         title: "Frequencies".into(),
         x: extent("cycles across the image", w),
@@ -266,22 +289,26 @@ fn pixels(sight: &Sight, range: (f64, f64)) -> Field {
         x: Extent::new("column", 0.0, (w - 1) as f64),
         y: Extent::new("row", 0.0, (h - 1) as f64),
         value: Axis::linear("weight (mean: 1)"),
-        rows: sight.pixels.chunks(w).map(<[f64]>::to_vec).collect(),
+        rows: sight
+            .pixels
+            .weights
+            .chunks(w)
+            .map(<[f64]>::to_vec)
+            .collect(),
         colours: ColourMap::Sequential,
         range: Some(range),
         outline: None,
     }
 }
 
-/// Weight by number of cycles, a line a geometry; `None` if none is over images.
-pub(super) fn profile(readings: &[(&str, &Reading)]) -> Option<Plot> {
-    let seen = |(name, reading): &(&str, &Reading)| {
-        let sight = reading.sight.as_ref()?;
-        let points = sight.rings.iter().enumerate();
+/// Weight by number of cycles, a line a geometry; `None` if there is none.
+pub(super) fn profile(lines: &[(&str, &[f64])]) -> Option<Plot> {
+    let drawn = |(name, rings): &(&str, &[f64])| {
+        let points = rings.iter().enumerate();
         let points = points.map(|(r, &e)| (r as f64, if e > DARKEST { e } else { f64::NAN }));
-        Some(Series::line(*name, points.collect()))
+        Series::line(*name, points.collect())
     };
-    let mut series: Vec<Series> = readings.iter().filter_map(seen).collect();
+    let mut series: Vec<Series> = lines.iter().map(drawn).collect();
     let last = series.iter().map(|s| s.points.len()).max()?.max(2) - 1;
     series.push(Series::reference(
         "isotropic",
@@ -363,13 +390,22 @@ pub(super) fn spectrum_caption(views: &[&View]) -> String {
     let below = |view: &View| {
         let values = &view.spectrum.values;
         let isotropic = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        values.iter().filter(|&&v| v < ZERO * isotropic).count()
+        let part = |wanted: &dyn Fn(f64) -> bool| values.iter().filter(|v| wanted(**v)).count();
+        let negative = part(&|v| v < -ZERO * isotropic);
+        (part(&|v| v < ZERO * isotropic) - negative, negative)
     };
-    let hidden: usize = views.iter().map(|v| below(v)).sum();
-    if hidden > 0 {
+    let hidden = views.iter().map(|v| below(v));
+    let (zero, negative) = hidden.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    if zero > 0 {
         said += &format!(
-            " {} eigenvalues are zero to the digits of the arithmetic and not drawn.",
-            grouped(hidden as u64)
+            " {} eigenvalues are below 10⁻⁷ of the isotropic one and not drawn.",
+            grouped(zero as u64)
+        );
+    }
+    if negative > 0 {
+        said += &format!(
+            " {} eigenvalues are below zero, from noise, and not drawn.",
+            grouped(negative as u64)
         );
     }
     said

@@ -105,11 +105,18 @@ impl Frequencies {
         sums.into_iter().map(mean).collect()
     }
 
-    /// Mean over the frequencies that `wanted` picks by (a, b); NaN if there is none.
-    pub fn mean(&self, wanted: impl Fn(isize, isize) -> bool) -> f64 {
-        let picked = self.iter().filter(|&(a, b, _)| wanted(a, b));
-        let (sum, count) = picked.fold((0.0, 0.0), |(s, n), (.., v)| (s + v, n + 1.0));
-        sum / count
+    /// The values of the frequencies that `wanted` picks by (a, b).
+    pub fn of(&self, wanted: impl Fn(isize, isize) -> bool) -> impl Iterator<Item = f64> {
+        self.iter()
+            .filter(move |&(a, b, _)| wanted(a, b))
+            .map(|(.., value)| value)
+    }
+
+    /// The value that a part q of the others stays below.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[(q * (sorted.len() - 1) as f64).round() as usize]
     }
 
     /// Rows for a figure.

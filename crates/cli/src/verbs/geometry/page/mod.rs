@@ -3,14 +3,18 @@
 mod compare;
 mod figures;
 mod fourier;
+mod pixels;
 pub(crate) mod plane;
 mod reading;
+mod scatter;
+mod sight;
+pub(in crate::verbs) mod source;
+mod weight;
 pub mod words;
 
 use polariscope_geometry::{Kron, Spectrum, Summary};
 use polariscope_graph::Shape;
 use polariscope_report::{Align, Page, Section, Table, grouped, pretty};
-use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 pub use compare::compare_page;
@@ -18,7 +22,9 @@ pub use words::words;
 
 use figures::{Pictures, Ranges};
 use reading::{Preference, Reading};
-use words::{about, percent};
+use source::{Source, Voice};
+use weight::Weight;
+use words::{about, pair, share};
 
 /// Rows and columns of the largest picture of a matrix.
 const WHOLE: usize = 512;
@@ -36,6 +42,10 @@ pub struct View<'a> {
     pub spectrum: &'a Spectrum,
     /// Its few numbers.
     pub summary: &'a Summary,
+    /// Which geometry it is.
+    pub source: Source,
+    /// The local geometry of the same inputs, where it is known beside a coherent one.
+    pub local: Option<&'a Kron>,
     /// How G was found, as a sentence.
     pub method: String,
     /// What was chosen where others choose differently: name and choice.
@@ -71,33 +81,30 @@ pub struct Agreement {
     pub trace_ratio_error: Option<f64>,
 }
 
-impl View<'_> {
-    /// Whether the numbers carry sampling noise.
-    fn sampled(&self) -> bool {
-        self.summary.trace_error.is_some() || !self.spectrum.errors.is_empty()
-    }
-}
-
 /// The page of one geometry.
 pub fn page(view: &View) -> Page {
     let reading = Reading::of(view);
     let pictures = Pictures::new(view, &reading);
-    let asked = format!(
-        "Which directions of its {} input does {} see before it has learnt anything, and which does it miss?",
-        input(&view.shape),
-        view.name
-    );
     let title = format!("The geometry of {}", view.name);
-    let mut page = Page::new(title, asked, words::paragraph(&view.name, &reading));
+    let answer = format!(
+        "{}.\n\n{}",
+        view.source.line(),
+        words::paragraphs(&view.name, &reading)
+    );
+    let mut page = Page::new(title, asked(view), answer);
     page.facts(facts(view, &reading));
     if let Some((frequencies, pixels)) = pictures.sight(Ranges::of([&reading])) {
-        let frequencies =
-            Section::new("").figure("frequencies", frequencies.draw(), figures::FREQUENCIES);
+        let voice = view.source.voice();
+        let frequencies = Section::new("").figure(
+            "frequencies",
+            frequencies.draw(),
+            figures::frequencies_caption(voice, is_uneven(&reading)),
+        );
         let pixels = Section::new("").figure("pixels", pixels.draw(), figures::PIXELS);
-        let mut section =
-            Section::new("What is easy, what is invisible").columns([frequencies, pixels]);
-        if let Some(profile) = figures::profile(&[(&view.name, &reading)]) {
-            section = section.figure("profile", profile.draw(), figures::PROFILE);
+        let mut section = Section::new("Frequencies and pixels").columns([frequencies, pixels]);
+        if let Some(profile) = figures::profile(&lines(&view.name, &reading)) {
+            let caption = figures::profile_caption(voice, reading.scatter.as_ref());
+            section = section.figure("profile", profile.draw(), caption);
         }
         page.push(section);
     }
@@ -133,20 +140,50 @@ fn input(shape: &Shape) -> String {
     dims.join("×")
 }
 
+/// What the page answers; trained weights have learnt something.
+fn asked(view: &View) -> String {
+    let (shape, name) = (input(&view.shape), &view.name);
+    match view.source.voice() {
+        Voice::Given => {
+            format!(
+                "Along which directions of its {shape} input is {name} sensitive with these weights?"
+            )
+        }
+        Voice::Coherent | Voice::Sensitivity => format!(
+            "Which directions of its {shape} input does {name} see before it has learnt anything, and which hardly?"
+        ),
+    }
+}
+
+/// Whether frequencies differ beyond noise.
+fn is_uneven(reading: &Reading) -> bool {
+    let evenness = reading.sight.as_ref().map(|s| s.evenness);
+    evenness == Some(weight::Evenness::Uneven)
+}
+
+/// The weights by number of cycles, with the local ones beside the coherent ones.
+fn lines<'a>(name: &'a str, reading: &'a Reading) -> Vec<(&'a str, &'a [f64])> {
+    let own = reading.sight.as_ref().map(|s| (name, &s.rings[..]));
+    let rest = reading.scatter.as_ref().and_then(|s| s.rest.as_ref());
+    match (own, rest) {
+        (Some((_, own)), Some(rest)) => vec![
+            ("coherent: two independent inputs", own),
+            ("local: the same input", &rest.rings),
+        ],
+        (own, _) => own.into_iter().collect(),
+    }
+}
+
 fn facts(view: &View, reading: &Reading) -> Vec<(String, String)> {
     let dim = grouped(reading.dim as u64);
-    let (count, share) = reading.head;
     let mut facts = vec![
         (
-            about(reading.directions),
+            about(reading.directions.0, reading.directions.1),
             format!("of {dim} directions take part (participation ratio)"),
         ),
         (
-            percent(share),
-            match count {
-                1 => "of the sensitivity lies in the first direction".to_string(),
-                n => format!("of the sensitivity lies in the first {n} directions"),
-            },
+            share(reading.head.0, reading.head.1),
+            "of the trace lies in the first tenth of the directions".to_string(),
         ),
     ];
     match &reading.sight {
@@ -167,16 +204,20 @@ fn facts(view: &View, reading: &Reading) -> Vec<(String, String)> {
             ),
         ]),
         None => facts.push((
-            about(view.summary.effective_rank),
+            about(
+                view.summary.effective_rank,
+                view.summary.effective_rank_error,
+            ),
             "directions by entropy (effective rank)".to_string(),
         )),
     }
     facts
 }
 
-/// Two digits are enough for a glance.
-fn pretty_weight(x: f64) -> String {
-    match x {
+/// Two digits are enough for a glance, or as many as the error leaves.
+fn pretty_weight(weight: Weight) -> String {
+    match weight.value {
+        x if weight.error > 0.0 => pair(x, weight.error),
         x if x >= 9.95 => grouped(x.round() as u64),
         x if x >= 0.0995 => format!("{x:.1}"),
         x if x >= 0.001 => format!("{x:.3}"),
@@ -187,10 +228,17 @@ fn pretty_weight(x: f64) -> String {
 /// The gallery, or why there is none.
 fn directions(pictures: &Pictures, reading: &Reading) -> Section {
     let section = Section::new("First directions");
-    if reading.preference == Preference::None {
-        return section.prose(
-            "All directions count alike, so any basis is as good as any other and none is drawn.",
-        );
+    match reading.preference {
+        Preference::None => {
+            return section.prose(
+                "All directions count alike, so any basis is as good as any other and none is drawn.",
+            );
+        }
+        Preference::Unknown => {
+            return section
+                .prose("Noise decides the directions of so small a sample; none is drawn.");
+        }
+        Preference::Mild | Preference::Strong => {}
     }
     match pictures.first(24) {
         Some((gallery, caption)) => {
@@ -271,14 +319,10 @@ fn verdict(other: &Agreement) -> String {
     )
 }
 
-fn with_error(value: f64, error: Option<f64>) -> String {
+/// A number, with its error where it has one.
+pub fn with_error(value: f64, error: Option<f64>) -> String {
     match error {
-        Some(standard_error) => Estimate {
-            value,
-            standard_error,
-            samples: 0,
-        }
-        .pair(),
+        Some(error) => pair(value, error),
         None => pretty(value),
     }
 }

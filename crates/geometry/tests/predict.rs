@@ -148,6 +148,10 @@ fn limits() {
         let predictor = Predictor::new(&spectrum, form).unwrap();
         let axes = predictor.expand(&rows).unwrap();
         assert_eq!(axes.weights(), [2.5, 0.5, 0.0]);
+        assert_eq!(axes.purities(), [1.0, 1.0, 0.0]);
+        // (2.5 + 0.5)²/4 over (2.5² + 0.5²)/2.
+        let mixed = predictor.expand(&[1.0, 1.0, 0.0]).unwrap();
+        assert!((mixed.purities()[0] - 2.25 / 3.25).abs() < 1e-12);
         let at = |train, delta| {
             let problem = LinearProblem { train, sigma: 10.0 };
             predictor.accuracies(problem, delta, &axes).unwrap()

@@ -154,7 +154,7 @@ fn config(gradient: Gradient, probe: Probe, seed: u64, place: Place) -> SampleCo
 }
 
 fn sample(graph: &Graph, mut config: SampleConfig, networks: u64) -> Result<Kron, TrialError> {
-    if config.gradient == Gradient::Local {
+    if !matches!(config.gradient, Gradient::Dipole { .. }) {
         config.readouts = best_readouts::<f32>(graph, &config)?;
     }
     let limit = Limit::Networks(networks);

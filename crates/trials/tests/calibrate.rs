@@ -22,7 +22,8 @@ fn lab() -> Lab {
         seed: 0,
         place: Place::default(),
         cifar: None,
-        accuracies: Vec::new(),
+        sigma: None,
+        known: Vec::new(),
     }
 }
 

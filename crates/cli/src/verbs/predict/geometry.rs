@@ -1,7 +1,7 @@
 //! The coherent geometry of a question: in closed form, or sampled where there is none.
 
 use polariscope_data::npy;
-use polariscope_geometry::{GeometryError, Gradient, Kron, Method, Output, Probe, Shard, coherent};
+use polariscope_geometry::{GeometryError, Kron, Method, Output, Probe, Shard, coherent};
 use serde::{Deserialize, Serialize};
 
 use super::question::Question;
@@ -68,7 +68,7 @@ fn sample(
         probe: Some(ProbeArg::Gauss(question.problem.sigma)),
         probes: None,
         logit: None,
-        gradient: Some(Gradient::Coherent),
+        gradient: None,
         samples: None,
         error: None,
         compat: None,

@@ -126,7 +126,8 @@ fn calibrate(
         seed: common.seed,
         place: common.place(),
         cifar: None,
-        accuracies: Vec::new(),
+        sigma: None,
+        known: Vec::new(),
     };
     let calibrator = Calibrator {
         lab: &lab,

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use polariscope_geometry::{Float, Limit, Method, Shard};
+use polariscope_geometry::{Float, Gradient, Limit, Method, Shard};
 use polariscope_report::{Align, Table, grouped, pretty};
 use serde::Serialize;
 
@@ -49,6 +49,7 @@ struct Price {
 #[derive(Clone, Debug, Serialize)]
 struct Plan {
     architecture: String,
+    gradient: Gradient,
     probes: usize,
     /// Networks of the pilot.
     pilot: u64,
@@ -90,8 +91,8 @@ fn plan<T: Float>(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
         ..args.question.clone()
     };
     let closed_form = match job(&free)?.question.method {
-        Method::Exact => Some(Method::Exact),
-        Method::MeanField | Method::Kernel | Method::Sample | Method::Mixed => None,
+        closed @ (Method::Exact | Method::MeanField) => Some(closed),
+        Method::Kernel | Method::Sample | Method::Mixed => None,
     };
     let sampled = QuestionArgs {
         method: args
@@ -144,6 +145,7 @@ fn plan<T: Float>(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     };
     let plan = Plan {
         architecture: graph.name,
+        gradient: question.gradient,
         probes: question.probes,
         pilot: sample.networks(),
         network_error,
@@ -183,13 +185,14 @@ fn text(plan: &Plan, wanted: f64) -> String {
     let closed = match plan.closed_form {
         None => String::new(),
         Some(method) => format!(
-            "Method {method} applies to this network and needs no networks at all: leave --samples and --error out.\n"
+            "Method {method} has a closed form here and needs no networks at all: leave --samples and --error out.\n"
         ),
     };
     format!(
-        "{}\n{}: from a pilot of {} networks with {} probes each; {} a network here.\n{closed}",
+        "{}\n{}, {} geometry: from a pilot of {} networks with {} probes each; {} a network here.\n{closed}",
         table.to_text(output::WIDTH),
         plan.architecture,
+        plan.gradient,
         grouped(plan.pilot),
         plan.probes,
         match plan.seconds_a_network {

@@ -20,7 +20,7 @@ fn result(path: &Path) -> toml::Table {
     table["result"].as_table().unwrap().clone()
 }
 
-/// The default for a network with a closed form: every file, and arrays that belong together.
+/// A network with an exact closed form: every file, and arrays that belong together.
 #[test]
 fn exact_geometry_of_a_residual_network() {
     let dir = directory("geometry-exact");
@@ -33,6 +33,8 @@ fn exact_geometry_of_a_residual_network() {
             "gelu",
             "--input",
             "1x16x16",
+            "--method",
+            "exact",
             "--out",
             "a",
         ],
@@ -92,6 +94,8 @@ fn exact_geometry_of_a_residual_network() {
                 "gelu",
                 "--input",
                 "1x16x16",
+                "--method",
+                "exact",
                 "--out",
                 "a"
             ]
@@ -351,11 +355,13 @@ fn the_default_is_named_and_predicts() {
     for sentence in [
         "Coherent geometry (what predicts learning), closed form at infinite width, inputs N(0, 1)",
         "Before training, the gradient that all inputs share in lenet lies in about",
-        "So linear rules along slow waves",
+        "So linear rules should be learnt from fewer samples along slow waves",
         "of the gradient's variance is shared by all inputs",
     ] {
         assert!(words.contains(sentence), "{sentence}: {words}");
     }
+    let page = |run: &str| std::fs::read_to_string(dir.join(run).join("report.html")).unwrap();
+    assert!(page("a").contains("No network and no input was drawn for it."));
     let profile = std::fs::read_to_string(dir.join("a/figures/profile.svg")).unwrap();
     assert!(profile.contains("local: the same input"));
     let local = [
@@ -372,6 +378,13 @@ fn the_default_is_named_and_predicts() {
         "{text}"
     );
     assert!(!text.contains("So linear rules"), "{text}");
+    let pairs = "Only gradients at different inputs are multiplied.";
+    assert!(
+        page("b").contains("Sampled: 64 networks, 16 probes each.") && !page("b").contains(pairs)
+    );
+    let sampled = ["geometry", "lenet", "--samples", "64"];
+    succeed(&dir, &[&sampled[..], &shape[..3], &["c"]].concat());
+    assert!(page("c").contains(pairs));
 }
 
 /// The first directions alone, for inputs that no matrix would fit.
@@ -387,6 +400,8 @@ fn top_directions_of_a_large_input() {
         "3",
         "--samples",
         "16",
+        "--gradient",
+        "local",
         "--probes",
         "1",
         "--out",
@@ -514,7 +529,7 @@ fn refusals() {
             "--compat",
             "nad",
             "--gradient",
-            "autodiff",
+            "local",
         ],
         "--compat",
     );
@@ -564,7 +579,8 @@ layers = [ { op = "conv", channels = 3, kernel = 1 }, { op = "relu" }, { op = "g
     )
     .unwrap();
     let run = |output: &str, extra: &[&str]| {
-        let mut words = vec!["geometry", "net.toml", "--method", "kernel", "--probe"];
+        let mut words = vec!["geometry", "net.toml", "--method", "kernel"];
+        words.extend(["--gradient", "local", "--probe"]);
         words.extend(["file:x.npy", "--out", output]);
         words.extend(extra);
         succeed(&dir, &words)

@@ -286,6 +286,11 @@ pub fn source(graph: &Graph, question: &Question, request: &Request, answer: &An
         },
         networks: answer.networks.unwrap_or(0),
         probes: points(graph, question),
+        readouts: match answer.readouts {
+            Some(Readouts::Drawn(k)) => Some(k),
+            Some(Readouts::Every) => None,
+            Some(Readouts::Own) | None => Some(1),
+        },
         error: answer.relative_error,
     }
 }

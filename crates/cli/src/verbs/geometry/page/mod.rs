@@ -9,6 +9,8 @@ mod reading;
 mod scatter;
 mod sight;
 pub(in crate::verbs) mod source;
+#[cfg(test)]
+mod tests;
 mod weight;
 pub mod words;
 

@@ -224,7 +224,7 @@ fn lattice(energy: &Frequencies, noise: Noise) -> Option<Lattice> {
         Lattice {
             period,
             weight: noise.mean(energy.of(on), COPIES),
-            ratio: teeth.over(others),
+            ratio: teeth.over_noise(others),
         }
     });
     let found: Vec<Lattice> = found

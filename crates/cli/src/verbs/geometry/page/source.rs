@@ -42,6 +42,8 @@ pub struct Source {
     pub networks: u64,
     /// Inputs for each of them.
     pub probes: usize,
+    /// Last layers for each of them; `None` where they were integrated out.
+    pub readouts: Option<usize>,
     /// Standard error of G over its norm, where there is one.
     pub error: Option<f64>,
 }
@@ -159,7 +161,7 @@ impl Source {
 
     /// What a sample of fewer gradients than directions cannot show.
     pub fn few(&self, dim: usize) -> Option<String> {
-        let count = self.gradients();
+        let count = self.gradients() * self.readouts? as u64;
         (self.sampled() && count < dim as u64).then(|| {
             format!(
                 "It was seen through {}: no more than {} of its {} directions can show.",
@@ -184,6 +186,7 @@ pub(in crate::verbs) mod tests {
             weights: Weights::Drawn,
             networks: 0,
             probes: 16,
+            readouts: Some(1),
             error: None,
         }
     }
@@ -294,5 +297,12 @@ pub(in crate::verbs) mod tests {
         );
         assert_eq!(sampled(1024, Some(0.1)).few(1024), None);
         assert_eq!(closed().few(1024), None);
+        // Many last layers on few trunks.
+        let served = |readouts| Source {
+            readouts,
+            ..sampled(16, Some(0.1))
+        };
+        assert_eq!(served(Some(64)).few(1024), None);
+        assert_eq!(served(None).few(1024), None);
     }
 }

@@ -4,6 +4,8 @@ use super::source::{Source, Weights};
 
 /// Weights that differ by less than this factor count as alike.
 pub(super) const ALIKE: f64 = 1.25;
+/// Weights below this are not divided by.
+const TINY: f64 = 1e-9;
 /// Standard errors that separate two numbers.
 const SURE: f64 = 2.0;
 /// Standard errors that the largest of a thousand weights stays below by chance.
@@ -50,6 +52,14 @@ impl Weight {
                 0.0
             },
         }
+    }
+
+    /// Its ratio to another that may be zero or, from noise, less: that one is taken at its error at least.
+    pub fn over_noise(self, other: Weight) -> Weight {
+        self.over(Weight {
+            value: other.value.max(other.error).max(TINY),
+            ..other
+        })
     }
 
     /// 1 over it.
@@ -153,6 +163,8 @@ mod tests {
         let ratio = w(4.0, 0.4).over(w(2.0, 0.0));
         assert!((ratio.error - 0.2).abs() < 1e-12);
         assert_eq!(w(0.5, 0.0).inverse(), w(2.0, 0.0));
+        let floor = w(4.0, 0.0).over_noise(w(-0.1, 0.5));
+        assert_eq!((floor.value, floor.error), (8.0, 8.0));
     }
 
     /// ε = 0.1 with 199 directions: 0.1 √(2/200) = 0.01. Closed forms have none, drowned samples know nothing.

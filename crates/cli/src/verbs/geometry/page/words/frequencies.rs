@@ -134,46 +134,59 @@ fn dark(sight: &Sight, conclusive: bool) -> String {
     }
 }
 
-/// What should be learnt first and what last, where the weights are far enough apart.
+/// What should be learnt from fewer samples than what, for every pair of weights that are far enough apart.
 pub(super) fn learning(sight: &Sight, conclusive: bool) -> Option<String> {
     let (low, high) = (cycles(sight.low_edge), cycles(sight.high_edge));
     let slow = format!("slow waves (up to {low})");
-    let fine = format!("fine ones (from {high} on)");
-    let middle = if sight.low.value < sight.high.value {
-        (sight.low, slow.clone())
-    } else {
-        (sight.high, fine.clone())
+    let fine = format!("fine waves (from {high} on)");
+    let mut pairs: Vec<String> = Vec::new();
+    let mut pair = |easy: &str, hard: &str, ratio: Weight| {
+        if ratio.above(CONTRAST) {
+            pairs.push(format!("{easy} than along {hard}"));
+        }
     };
-    let (easy, hard, worst): (String, String, Weight) = match sight.band {
-        Band::Low => (slow, fine, sight.high),
-        Band::High => (
-            format!("fine waves (from {high} on)"),
-            format!("slow ones (up to {low})"),
-            sight.low,
-        ),
-        Band::Around(ring) => (
-            format!("waves of about {}", cycles(ring)),
-            middle.1,
-            middle.0,
-        ),
-        Band::Comb(period) => (
-            format!("waves that repeat every {period} pixels"),
-            "the others".to_string(),
-            plain(1.0),
-        ),
-        Band::Flat | Band::Unclear | Band::Uneven => return None,
-    };
-    let contrast = sight.best.over(worst);
-    if !contrast.above(CONTRAST) && worst.value > 0.0 {
+    if sight.mean_share.above(BRIGHTNESS) {
+        let others = (1.0 - sight.mean_share.value) / (sight.energy.values.len() - 1) as f64;
+        let ratio = sight.mean_share.over(plain(others.max(f64::MIN_POSITIVE)));
+        pair("the mean brightness", "waves", ratio);
+    }
+    match sight.band {
+        Band::Low => pair(&slow, &fine, sight.low.over_noise(sight.high)),
+        Band::High => pair(&fine, &slow, sight.high.over_noise(sight.low)),
+        Band::Around(ring) => {
+            let waves = format!("waves of about {}", cycles(ring));
+            let (end, weight) = if sight.low.value < sight.high.value {
+                (&slow, sight.low)
+            } else {
+                (&fine, sight.high)
+            };
+            pair(&waves, end, sight.best.over_noise(weight));
+        }
+        // All waves weigh 1 on average, the others less.
+        Band::Comb(period) => {
+            let waves = format!("waves that repeat every {period} pixels");
+            pair(&waves, "the others", sight.best);
+        }
+        Band::Flat | Band::Unclear | Band::Uneven => {}
+    }
+    let (straight, oblique) = ("horizontal and vertical waves", "oblique ones");
+    pair(straight, oblique, sight.upright);
+    pair(
+        "oblique waves",
+        "horizontal and vertical ones",
+        sight.upright.inverse(),
+    );
+    if pairs.is_empty() {
         return None;
     }
     let never = if conclusive && (sight.limit.is_some() || sight.dark >= DARK) {
-        ", those along invisible ones last, if at all"
+        "; along invisible ones last, if at all"
     } else {
         ""
     };
     Some(format!(
-        "So linear rules along {easy} should be learnt from fewer samples than along {hard}{never}."
+        "So linear rules should be learnt from fewer samples along {}{never}.",
+        pairs.join(", along ")
     ))
 }
 

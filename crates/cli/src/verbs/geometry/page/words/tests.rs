@@ -339,46 +339,73 @@ fn pixels() {
 /// 25: what should be learnt first; only of coherent geometries of drawn weights, and only where weights are far apart.
 #[test]
 fn learning() {
+    let start = "So linear rules should be learnt from fewer samples along ";
     let low = reading(hill(40.0));
     let mild = reading(|a, b| 2.0 + hill(40.0)(a, b));
-    only(
-        "So linear rules along slow waves (up to 4 cycles an image) should be learnt from fewer samples than along fine ones \
-         (from 12 cycles an image on)",
-        &low,
-        &[
-            &mild,
-            &local(reading(hill(40.0))),
-            &given(reading(hill(40.0))),
-            &isotropic(),
-        ],
+    let slow = format!(
+        "{start}slow waves (up to 4 cycles an image) than along fine waves (from 12 cycles an image on)"
     );
+    let others = [
+        mild,
+        local(reading(hill(40.0))),
+        given(reading(hill(40.0))),
+        isotropic(),
+    ];
+    for other in &others {
+        assert!(!said(other).contains(start), "{}", said(other));
+    }
     let fine = reading(|a, b| 0.1 + ((a * a + b * b) as f64) / 256.0);
+    only(&slow, &low, &[&fine]);
     only(
-        "So linear rules along fine waves (from 12 cycles an image on) should be learnt from fewer samples than along slow ones",
+        &format!("{start}fine waves (from 12 cycles an image on) than along slow waves"),
         &fine,
-        &[&low, &mild],
+        &[&low],
     );
     let ring = reading(|a, b| {
         let r = ((a * a + b * b) as f64).sqrt();
         0.1 + (-(r - 8.0).powi(2) / 2.0).exp()
     });
     only(
-        "So linear rules along waves of about 8 cycles an image",
+        &format!("{start}waves of about 8 cycles an image"),
         &ring,
         &[&low, &fine],
     );
     let comb = reading(|a, b| if a % 4 == 0 && b % 4 == 0 { 16.0 } else { 0.1 });
+    let repeat = format!("{start}waves that repeat every 8 pixels than along the others");
+    only(&repeat, &comb, &[&low, &ring]);
+    // Several at once.
+    let cross = |a: isize, b: isize| if a == 0 || b == 0 { 4.0 } else { 1.0 } * hill(80.0)(a, b);
+    let cross = reading(cross);
     only(
-        "So linear rules along waves that repeat every 8 pixels should be learnt from fewer samples than along the others",
-        &comb,
+        ", along horizontal and vertical waves than along oblique ones",
+        &cross,
         &[&low, &ring],
+    );
+    let diagonal =
+        |a: isize, b: isize| if a.abs() == b.abs() { 4.0 } else { 1.0 } * hill(80.0)(a, b);
+    only(
+        ", along oblique waves than along horizontal and vertical ones",
+        &reading(diagonal),
+        &[&low, &cross],
+    );
+    let bright = reading(|a, b| {
+        if (a, b) == (0, 0) {
+            900.0
+        } else {
+            hill(80.0)(a, b)
+        }
+    });
+    only(
+        &format!("{start}the mean brightness than along waves, along slow waves"),
+        &bright,
+        &[&low, &cross],
     );
     // The dark, where a zero is one.
     let dark = reading(|a, b| if a * a + b * b < 64 { 1.0 } else { 0.001 });
     only(
-        "those along invisible ones last, if at all.",
+        "; along invisible ones last, if at all.",
         &dark,
-        &[&fine, &ring, &mild],
+        &[&fine, &ring],
     );
 }
 

@@ -105,7 +105,8 @@ pub fn page(view: &View) -> Page {
         let pixels = Section::new("").figure("pixels", pixels.draw(), figures::PIXELS);
         let mut section = Section::new("Frequencies and pixels").columns([frequencies, pixels]);
         if let Some(profile) = figures::profile(&lines(&view.name, &reading)) {
-            let caption = figures::profile_caption(voice, reading.scatter.as_ref());
+            let caption =
+                figures::profile_caption(voice, is_uneven(&reading), reading.scatter.as_ref());
             section = section.figure("profile", profile.draw(), caption);
         }
         page.push(section);

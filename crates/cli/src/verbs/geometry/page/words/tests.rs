@@ -501,14 +501,14 @@ fn captions() {
             uneven && voice == Voice::Coherent
         );
         let claim = "should be learnt from fewer samples";
-        let profile = profile_caption(voice, None);
-        assert_eq!(profile.contains(claim), voice == Voice::Coherent);
+        let profile = profile_caption(voice, uneven, None);
+        assert_eq!(profile.contains(claim), uneven && voice == Voice::Coherent);
         assert!(!profile.contains("shared by all inputs"));
     }
     let beside = Scatter {
         share: 0.04,
         rest: None,
     };
-    let profile = profile_caption(Voice::Coherent, Some(&beside));
+    let profile = profile_caption(Voice::Coherent, true, Some(&beside));
     assert!(profile.contains("4.0\u{a0}% of the gradient's variance is shared by all inputs"));
 }

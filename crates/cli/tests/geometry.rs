@@ -338,7 +338,7 @@ fn geometry_of_given_weights() {
     assert_eq!(result(&dir.join("a"))["networks"].as_integer(), Some(1));
     let page = std::fs::read_to_string(dir.join("a/report.html")).unwrap();
     assert!(page.contains("Local geometry of given weights, from 1 network"));
-    assert!(page.contains("With the given weights logreg is most sensitive"));
+    assert!(page.contains("With the given weights, the sensitivity of logreg lies along about"));
     for word in ["before it has learnt", "should be learnt", "blind", "alike"] {
         assert!(!page.contains(word), "{word}");
     }

@@ -57,7 +57,8 @@ pub fn compare_page(
         Some((view.name.as_str(), rings))
     });
     if let Some(profile) = figures::profile(&profiles.collect::<Vec<_>>()) {
-        let caption = figures::profile_caption(voice(&all), None);
+        let uneven = all.iter().any(|(_, reading)| is_uneven(reading));
+        let caption = figures::profile_caption(voice(&all), uneven, None);
         page.push(Section::new("Frequencies").figure("profile", profile.draw(), caption));
     }
     if images {

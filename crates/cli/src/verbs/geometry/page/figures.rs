@@ -17,11 +17,11 @@ use super::words::{percent, scatter};
 const DARKEST: f64 = 1e-4;
 
 /// What the profile shows; the local geometry is beside a coherent one where both are known.
-pub(super) fn profile_caption(voice: Voice, beside: Option<&Scatter>) -> String {
+pub(super) fn profile_caption(voice: Voice, uneven: bool, beside: Option<&Scatter>) -> String {
     let mut said = "Mean weight of waves by their number of cycles across the image, whatever their orientation; 1, the dashed \
                     line, is isotropic."
         .to_string();
-    if voice == Voice::Coherent {
+    if uneven && voice == Voice::Coherent {
         said +=
             " Linear rules along waves above it should be learnt from fewer samples than below it.";
     }

@@ -105,7 +105,8 @@ pub fn page(view: &View) -> Page {
         let pixels = Section::new("").figure("pixels", pixels.draw(), figures::PIXELS);
         let mut section = Section::new("Frequencies and pixels").columns([frequencies, pixels]);
         if let Some(profile) = figures::profile(&lines(&view.name, &reading)) {
-            let caption = figures::profile_caption(voice, reading.scatter.as_ref());
+            let caption =
+                figures::profile_caption(voice, is_uneven(&reading), reading.scatter.as_ref());
             section = section.figure("profile", profile.draw(), caption);
         }
         page.push(section);
@@ -178,16 +179,17 @@ fn lines<'a>(name: &'a str, reading: &'a Reading) -> Vec<(&'a str, &'a [f64])> {
 
 fn facts(view: &View, reading: &Reading) -> Vec<(String, String)> {
     let dim = grouped(reading.dim as u64);
-    let mut facts = vec![
-        (
-            about(reading.directions.0, reading.directions.1),
-            format!("of {dim} directions take part (participation ratio)"),
-        ),
-        (
+    let mut facts = vec![(
+        about(reading.directions.0, reading.directions.1),
+        format!("of {dim} directions take part (participation ratio)"),
+    )];
+    // Biased until no eigenvalue is below zero.
+    if reading.negative.is_none() {
+        facts.push((
             share(reading.head.0, reading.head.1),
             "of the trace lies in the first tenth of the directions".to_string(),
-        ),
-    ];
+        ));
+    }
     match &reading.sight {
         Some(sight) => facts.extend([
             (

@@ -1,6 +1,6 @@
 //! What the numbers of a geometry say: the statements that the words and the figures draw on.
 
-use polariscope_geometry::Kron;
+use polariscope_geometry::{Gradient, Kron};
 
 use super::View;
 use super::plane::Plane;
@@ -84,7 +84,7 @@ impl Reading {
             None if source.sampled() && source.voice() != Voice::Given => Preference::Unknown,
             _ => preference(directions, dim as f64, even),
         };
-        let negative = values.iter().filter(|&&v| v < -ZERO * isotropic).count();
+        let negative = negative(view, isotropic);
         let lowest = values.iter().copied().fold(0.0, f64::min) / isotropic;
         Self {
             dim,
@@ -121,6 +121,17 @@ fn preference((directions, error): (f64, Option<f64>), dim: f64, even: bool) -> 
     }
 }
 
+/// Eigenvalues that noise has made negative: only products of gradients at different inputs can be, all other estimates
+/// are sums of squares but for rounding.
+fn negative(view: &View, isotropic: f64) -> usize {
+    let source = &view.source;
+    if !source.sampled() || source.gradient != Gradient::Coherent {
+        return 0;
+    }
+    let values = view.spectrum.values.iter();
+    values.filter(|&&v| v < -ZERO * isotropic).count()
+}
+
 fn zeros(view: &View, isotropic: f64) -> Zeros {
     let values = &view.spectrum.values;
     let floor = floor(view, isotropic);
@@ -128,7 +139,7 @@ fn zeros(view: &View, isotropic: f64) -> Zeros {
     let count = values.iter().filter(|v| is_zero(v)).count();
     let source = &view.source;
     // Zeros among negative eigenvalues are where noise happens to cross.
-    let unsettled = values.iter().any(|&v| v < -ZERO * isotropic);
+    let unsettled = negative(view, isotropic) > 0;
     match () {
         () if count == 0 || unsettled => Zeros::None,
         () if !source.is_conclusive(values.len()) => match source.sampled() {

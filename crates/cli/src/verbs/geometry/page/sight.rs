@@ -68,7 +68,7 @@ pub(super) struct Sight {
     pub best: Weight,
     /// Strides that fold frequencies onto each other, beside the band.
     pub lattice: Option<Lattice>,
-    /// The 90 % quantile of the weights over the 10 % quantile.
+    /// The 90 % quantile of the weights over the 10 % quantile, or over the noise where that is more.
     pub spread: f64,
     /// Part of the variance of the weights that the length of the wave explains.
     pub explained: f64,
@@ -141,7 +141,7 @@ impl Sight {
             best,
             lattice: lattice
                 .filter(|_| !matches!(band, Band::Comb(_) | Band::Flat | Band::Unclear)),
-            spread: energy.quantile(0.9) / energy.quantile(0.1).max(f64::MIN_POSITIVE),
+            spread: energy.quantile(0.9) / energy.quantile(0.1).max(noise.0).max(f64::MIN_POSITIVE),
             explained: explained(&energy, &rings),
             limit,
             dark,

@@ -107,6 +107,10 @@ fn zeros_mean_what_the_method_carries() {
     assert_eq!(reading.zeros, Zeros::None);
     let (count, lowest) = reading.negative.unwrap();
     assert!(count == 1 && (lowest + 0.5 / 0.8125).abs() < 1e-12);
+    // Rounding of a sum of squares.
+    let rounded = [2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1e-6];
+    let rounded = held(local(9), diagonal(&rounded), None);
+    assert_eq!(Reading::of(&rounded.view()).negative, None);
     let settled = held(closed(), diagonal(&seven), None);
     assert_eq!(Reading::of(&settled.view()).negative, None);
 }
@@ -189,6 +193,11 @@ fn sentences_of_the_page_appear_and_do_not() {
         "1 eigenvalues are below zero, from noise",
         &below,
         &[&drawn, &zero],
+    );
+    both(
+        "of the trace lies in the first tenth of the directions",
+        &drawn,
+        &[&below],
     );
     // 4. Directions, or why there are none.
     both(

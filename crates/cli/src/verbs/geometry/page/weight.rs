@@ -54,11 +54,14 @@ impl Weight {
         }
     }
 
-    /// Its ratio to another that may be zero or, from noise, less: that one is taken at its error at least.
+    /// Its ratio to another that may be zero or, from noise, less: that one is taken at the most it may be.
     pub fn over_noise(self, other: Weight) -> Weight {
+        if other.above(other.error) && other.value > TINY {
+            return self.over(other);
+        }
         self.over(Weight {
-            value: other.value.max(other.error).max(TINY),
-            ..other
+            value: (other.value.max(0.0) + SURE * other.error).max(TINY),
+            error: 0.0,
         })
     }
 
@@ -164,7 +167,8 @@ mod tests {
         assert!((ratio.error - 0.2).abs() < 1e-12);
         assert_eq!(w(0.5, 0.0).inverse(), w(2.0, 0.0));
         let floor = w(4.0, 0.0).over_noise(w(-0.1, 0.5));
-        assert_eq!((floor.value, floor.error), (8.0, 8.0));
+        assert_eq!((floor.value, floor.error), (4.0, 0.0));
+        assert_eq!(w(4.0, 0.0).over_noise(w(2.0, 0.0)), w(2.0, 0.0));
     }
 
     /// ε = 0.1 with 199 directions: 0.1 √(2/200) = 0.01. Closed forms have none, drowned samples know nothing.

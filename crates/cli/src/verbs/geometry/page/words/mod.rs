@@ -53,7 +53,14 @@ fn preference(name: &str, reading: &Reading) -> String {
     let voice = reading.source.voice();
     let of = what(voice);
     let takes = about(reading.directions.0, reading.directions.1);
-    let head = share(reading.head.0, reading.head.1);
+    // Noise makes large eigenvalues larger and small ones negative: their shares are biased until that is over.
+    let head = match reading.negative {
+        None => format!(
+            ": the first tenth of them carries {} of it",
+            share(reading.head.0, reading.head.1)
+        ),
+        Some(_) => String::new(),
+    };
     match reading.preference {
         Preference::Unknown => format!(
             "The sample is too small to say which of its {dim} input directions {name} prefers: noise drowns them. Take more \
@@ -75,21 +82,18 @@ fn preference(name: &str, reading: &Reading) -> String {
             )
         }
         Preference::Mild => format!(
-            "{name} prefers some directions, but mildly: {of} is spread over about {takes} of its {dim} input directions, and \
-             the first tenth of them carries {head} of it."
+            "{name} prefers some directions, but mildly: {of} is spread over about {takes} of its {dim} input \
+             directions{head}."
         ),
         Preference::Strong => match voice {
             Voice::Coherent => format!(
-                "Before training, {of} in {name} lies in about {takes} of its {dim} input directions: the first tenth of them \
-                 carries {head} of it."
+                "Before training, {of} in {name} lies in about {takes} of its {dim} input directions{head}."
             ),
             Voice::Sensitivity => format!(
-                "Before training, {name} is sensitive along about {takes} of its {dim} input directions: the first tenth of \
-                 them carries {head} of {of}."
+                "Before training, the sensitivity of {name} lies along about {takes} of its {dim} input directions{head}."
             ),
             Voice::Given => format!(
-                "With the given weights {name} is most sensitive along about {takes} of its {dim} input directions: the first \
-                 tenth of them carries {head} of {of}."
+                "With the given weights, the sensitivity of {name} lies along about {takes} of its {dim} input directions{head}."
             ),
         },
     }
@@ -152,7 +156,8 @@ fn caveats(reading: &Reading) -> Vec<String> {
     if let Some((count, lowest)) = reading.negative {
         said.push(format!(
             "{} of {} eigenvalues are below zero (the lowest is {:.2} of the isotropic one): the sample has not converged. \
-             They are drawn as zero, and nothing is said of those directions.",
+             They are drawn as zero, nothing is said of those directions, and the effective rank and the share of the first tenth \
+             are biased.",
             grouped(count as u64),
             grouped(reading.dim as u64),
             lowest

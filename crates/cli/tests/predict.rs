@@ -19,13 +19,13 @@ input = [1, 8, 8]
 layers = [
   { op = "conv", channels = 16, kernel = 3, padding = "circular" },
   { op = "relu" },
-  { op = "avg-pool", size = 4 },
+  { op = "avg-pool", size = 2 },
   { op = "flatten" },
   { op = "dense", features = 2 },
 ]
 "#;
 /// Noise and samples at which it learns some frequencies and others not.
-const HARD: [&str; 5] = ["predict", "net.toml", "--train=400", "--sigma=1", "--quiet"];
+const HARD: [&str; 5] = ["predict", "net.toml", "--train=400", "--sigma=3", "--quiet"];
 
 fn network(test: &str) -> std::path::PathBuf {
     let dir = directory(test);
@@ -58,11 +58,12 @@ fn one_training_predicts_every_direction() {
     let last = number(&trainings.last().unwrap()["accuracy"]);
     assert!((0.6..=0.97).contains(&last), "{found}");
     let delta = number(&found["delta"]);
-    assert_eq!(delta, number(&trainings.last().unwrap()["delta"]));
+    let own = number(&trainings.last().unwrap()["delta"]);
+    assert!((delta / own - 1.0).abs() < 1e-12, "{found}");
     let (shape, map) = array(&dir.join("map/map.npy"));
     assert_eq!(shape, [SIDE, SIDE]);
     assert!(map.iter().all(|a| (0.5..=1.0).contains(a)));
-    // Row 4, column 4 is the constant, which an average pool sees best; (−4, −4) it does not see.
+    // Row 4, column 4 is the constant, which an average pool sees best; (−4, −4) it sees least.
     assert!(map[4 * SIDE + 4] > map[0] + 0.1, "{map:?}");
     for file in [
         "report.html",
@@ -102,7 +103,7 @@ fn one_training_predicts_every_direction() {
         let mean = both.iter().sum::<f64>() / both.len() as f64;
         assert!((map[row * SIDE + column] - mean).abs() < 1e-9, "{i}");
     }
-    let data = "linear?v=9&sigma=1&train=400&shape=1x8x8";
+    let data = "linear?v=9&sigma=3&train=400&shape=1x8x8";
     let args = [
         "predict", "net.toml", "--delta", &text, "--data", data, "--json",
     ];
@@ -145,7 +146,7 @@ fn three_directions_of_a_vector() {
                { op = \"dense\", features = 2 },\n]\n";
     fs::write(dir.join("net.toml"), net).unwrap();
     let args = [
-        "predict", "net.toml", "--train", "30", "--sigma", "2", "--json", "--out", "run",
+        "predict", "net.toml", "--train", "200", "--sigma", "3", "--json", "--out", "run",
     ];
     let found: Value = serde_json::from_str(&succeed(&dir, &args)).unwrap();
     let (shape, accuracy) = array(&dir.join("run/accuracy.npy"));

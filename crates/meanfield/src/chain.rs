@@ -9,8 +9,8 @@
 //! and what the sum sends down the skip is multiplied by √(κκ') for a pair of positions. Along several skips every
 //! step has its κ, as in a Markov chain.
 //!
-//! Between two independent inputs the slopes of each go together, E[φ'ψ'] over E[φ']E[ψ'] at either end; how far
-//! the masks of the two inputs agree decides between that and the above ([`Skip`]).
+//! Between two inputs what is wanted is E[φ'ψ'φ'ψ'] of all four, which is E[φ'φ'] times ψ'ψ' where both φ' are on
+//! ([`Skip`]).
 //!
 //! Kinked φ and ψ have κ in closed form: s is linear in u on either side of the kink, so that E[φ'²ψ'²] is a sum
 //! of four quadrant probabilities. For smooth ones it is a trapezoid sum over u and b.
@@ -183,27 +183,32 @@ pub(crate) struct Skip {
 /// A skip at one position.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// ln of E[φ'ψ'] / E[φ']E[ψ'].
-    apart: f64,
-    /// ln √κ.
-    same: f64,
-    /// E[φ'].
+    /// E[φ'ψ'] / E[φ'].
+    once: f64,
+    /// √(E[φ'²ψ'²] / E[φ'²]).
+    twice: f64,
+    /// E[ψ'].
     slope: f64,
-    /// The deviation of φ'.
+    /// The deviation of ψ'.
     deviation: f64,
 }
 
 impl Step {
-    /// The factor for this position and one of another input, given E[φ'φ'] of the two: that of independent inputs
-    /// where masks are uncorrelated, √(κκ') where they are the same, in between by their correlation.
+    /// The factor for this position and one of another input, given E[ψ'ψ'] of the two. Where both φ' are on, ψ' of
+    /// the two are independent, or the same, or in between by their correlation.
     pub fn with(&self, other: &Step, slopes: f64) -> f64 {
         let scale = self.deviation * other.deviation;
         let correlation = match scale > 0.0 {
             true => ((slopes - self.slope * other.slope) / scale).clamp(0.0, 1.0),
             false => 0.0,
         };
-        let [apart, same] = [self.apart + other.apart, self.same + other.same];
-        ((1.0 - correlation) * apart + correlation * same).exp()
+        let together =
+            (1.0 - correlation) * self.once * other.once + correlation * self.twice * other.twice;
+        // A ψ that is off at all inputs sends nothing back, whatever the factor.
+        match slopes.abs() > f64::MIN_POSITIVE {
+            true => together / slopes,
+            false => 1.0,
+        }
     }
 }
 
@@ -270,15 +275,15 @@ impl Arguments {
         let part = |(channels, before, second): (usize, &Part, &Part)| {
             let pairs = before.laws.par_iter().zip(&second.laws);
             let step = |(u, s): (&Law, &Law)| {
-                let kappa = |power| {
+                let given = |power: Power| {
                     let kappa = kappa((first.activation, u), (self.activation, s), gain, power);
-                    kappa.max(f64::MIN_POSITIVE).ln()
+                    kappa * s.slopes(power)
                 };
                 Step {
-                    apart: kappa(Power::One),
-                    same: 0.5 * kappa(Power::Two),
-                    slope: u.slope,
-                    deviation: (u.square_slope - u.slope * u.slope).max(0.0).sqrt(),
+                    once: given(Power::One),
+                    twice: given(Power::Two).max(0.0).sqrt(),
+                    slope: s.slope,
+                    deviation: (s.square_slope - s.slope * s.slope).max(0.0).sqrt(),
                 }
             };
             Skip {

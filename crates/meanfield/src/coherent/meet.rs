@@ -84,7 +84,7 @@ fn activate(
     (whole(value), whole(slope), mean)
 }
 
-/// What a sum sends down a skip is multiplied by; `field` is E[φ'φ'] of the activation that the skip comes from.
+/// What a sum sends down a skip is multiplied by; `field` is E[ψ'ψ'] of the activation that reads the sum.
 pub(super) fn skip_pair(field: &Blocks, own: [&[Skip]; 2]) -> Blocks {
     let mut factors = Blocks::default();
     for (channels, block, [a, b]) in beside(field, own, |skip| skip.channels) {

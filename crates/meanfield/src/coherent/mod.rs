@@ -295,7 +295,7 @@ impl<'a> Walker<'a> {
                 let second = own.arguments.get(&chain.second)?;
                 Some(second.skip(own.arguments.get(&chain.first)?, chain.gain))
             };
-            let factor = match (&slopes[chain.first], own.map(skip)) {
+            let factor = match (&slopes[chain.second], own.map(skip)) {
                 (Slope::Field(field), [Some(a), Some(b)]) => skip_pair(field, [&a, &b]),
                 _ => continue,
             };

@@ -143,21 +143,22 @@ pub fn words(reading: &Reading) -> String {
     if let Some(sentence) = reading.contrast.as_ref().and_then(Contrast::sentence) {
         first = format!("{first} {sentence}");
     }
-    let mut second = match reading.trainings {
-        0 => format!("δ = {} was given.", pretty(ridge.delta)),
-        n => format!(
-            "δ = {} comes from {}, with a relative error of {} from their test samples.",
+    let mut second = match (reading.trainings as u64, ridge.log_spread) {
+        (0, _) => format!("δ = {} was given.", pretty(ridge.delta)),
+        (n, None) => format!(
+            "δ = {} comes from {}, with a relative error of {} from the test samples.",
             pretty(ridge.delta),
-            counted(n as u64, "training"),
+            counted(n, "training"),
             pretty(ridge.log_error)
         ),
-    };
-    if let Some(spread) = ridge.log_spread {
-        second += &format!(
-            " Between the calibrating directions ln δ scatters by {}.",
+        (n, Some(spread)) => format!(
+            "δ = {} comes from {}, with a relative error of {}; between the calibrating directions ln δ scatters by {}.",
+            pretty(ridge.delta),
+            counted(n, "training"),
+            pretty(ridge.log_error),
             pretty(spread)
-        );
-    }
+        ),
+    };
     if reading.form == Form::Quadratic {
         second += " The geometry was sampled: its noise forbids an inverse, so each direction counts by vᵀGv alone.";
     }

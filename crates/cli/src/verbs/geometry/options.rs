@@ -470,11 +470,10 @@ impl Question {
 
     /// Whether the closed form needs no points: the exact one, and the coherent one of Gaussian inputs.
     pub fn is_averaged_over_inputs(&self) -> bool {
-        match (self.method, self.gradient, &self.probe) {
-            (Method::Exact, _, _) => true,
-            (Method::MeanField, Gradient::Coherent, Probe::Gauss { .. }) => true,
-            _ => false,
-        }
+        matches!(
+            (self.method, self.gradient, &self.probe),
+            (Method::Exact, _, _) | (Method::MeanField, Gradient::Coherent, Probe::Gauss { .. })
+        )
     }
 
     /// The sampler's part of the question, every network with its own last layer.

@@ -20,9 +20,10 @@ use rayon::prelude::*;
 
 use crate::Refusal;
 use crate::blocks::{Block, Blocks};
-use crate::dual::Shifted;
+use crate::dual::kinked::Kinked;
 use crate::dual::normal::{Threshold, density, quadrant};
 use crate::dual::point::at;
+use crate::dual::{Dual, Shifted};
 use crate::laws::batch_norm_gain;
 use crate::linear::is_identity;
 use crate::matrix::Matrix;
@@ -132,13 +133,22 @@ pub(crate) struct Part {
     pub laws: Vec<Law>,
 }
 
-/// A Gaussian and what the activation makes of it.
+/// What an activation reads at one position, and what it makes of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Law {
     pub mean: f64,
     pub variance: f64,
+    /// Of a Gaussian argument.
+    gaussian: Moments,
+    /// Of the argument as it is, behind a skip ([`Arguments::behind_skip`]); elsewhere those of the Gaussian.
+    moments: Moments,
+}
+
+/// Moments of an activation.
+#[derive(Clone, Copy, PartialEq)]
+struct Moments {
     /// E[φ].
-    pub value: f64,
+    value: f64,
     /// Var φ.
     spread: f64,
     /// E[φ'].
@@ -147,12 +157,44 @@ pub(crate) struct Law {
     square_slope: f64,
 }
 
-impl Law {
+impl Moments {
     /// E[φ'^p].
     fn slopes(&self, power: Power) -> f64 {
         match power {
             Power::One => self.slope,
             Power::Two => self.square_slope,
+        }
+    }
+
+    /// The deviation of φ'.
+    fn deviation(&self) -> f64 {
+        (self.square_slope - self.slope * self.slope)
+            .max(0.0)
+            .sqrt()
+    }
+}
+
+impl Law {
+    /// E[φ].
+    pub fn value(&self) -> f64 {
+        self.moments.value
+    }
+
+    /// The dual of two arguments, given that of Gaussian ones: their own means and deviations, with the correlations
+    /// of the Gaussians.
+    pub fn adjusted(&self, other: &Law, dual: Dual) -> Dual {
+        if self.gaussian == self.moments && other.gaussian == other.moments {
+            return dual;
+        }
+        let quotient = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
+        let move_to = |product: f64, mean: fn(&Moments) -> f64, deviation: fn(&Moments) -> f64| {
+            let scale = |law: &Law| quotient(deviation(&law.moments), deviation(&law.gaussian));
+            let covariance = product - mean(&self.gaussian) * mean(&other.gaussian);
+            mean(&self.moments) * mean(&other.moments) + covariance * scale(self) * scale(other)
+        };
+        Dual {
+            value: move_to(dual.value, |m| m.value, |m| m.spread.max(0.0).sqrt()),
+            slope: move_to(dual.slope, |m| m.slope, Moments::deviation),
         }
     }
 }
@@ -225,13 +267,17 @@ impl Arguments {
             let laws = Shifted::new(activation, &means, &variances);
             let law = |p: usize| {
                 let (value, own) = (laws.value(p), laws.dual(p, p, variances[p].max(0.0)));
-                Law {
-                    mean: means[p],
-                    variance: variances[p].max(0.0),
+                let moments = Moments {
                     value,
                     spread: own.value - value * value,
                     slope: laws.slope(p),
                     square_slope: own.slope,
+                };
+                Law {
+                    mean: means[p],
+                    variance: variances[p].max(0.0),
+                    gaussian: moments,
+                    moments,
                 }
             };
             Part {
@@ -243,6 +289,28 @@ impl Arguments {
         Arguments {
             activation,
             parts: blocks.iter().map(part).collect(),
+        }
+    }
+
+    /// Takes the argument as what it is where a skip carries a kinked `first` into it: s = gφ(u) + b with u and b
+    /// Gaussian. For a branch that adds little, E[s₊]² of two inputs is a third of E[s₊²]; for a Gaussian s of the same
+    /// mean and variance it would be half of it.
+    pub fn behind_skip(&mut self, first: &Arguments, gain: f64) {
+        let (Some(phi), Some(psi)) = (sides(first.activation), sides(self.activation)) else {
+            return;
+        };
+        let alike = self.parts.len() == first.parts.len()
+            && self
+                .parts
+                .iter()
+                .zip(&first.parts)
+                .all(|(a, b)| a.channels == b.channels);
+        if !alike {
+            return;
+        }
+        for (part, before) in self.parts.iter_mut().zip(&first.parts) {
+            let pairs = part.laws.par_iter_mut().zip(&before.laws);
+            pairs.for_each(|(s, u)| s.moments = behind(phi, psi, u, s, gain));
         }
     }
 
@@ -277,13 +345,13 @@ impl Arguments {
             let step = |(u, s): (&Law, &Law)| {
                 let given = |power: Power| {
                     let kappa = kappa((first.activation, u), (self.activation, s), gain, power);
-                    kappa * s.slopes(power)
+                    kappa * s.moments.slopes(power)
                 };
                 Step {
                     once: given(Power::One),
                     twice: given(Power::Two).max(0.0).sqrt(),
-                    slope: s.slope,
-                    deviation: (s.square_slope - s.slope * s.slope).max(0.0).sqrt(),
+                    slope: s.moments.slope,
+                    deviation: s.moments.deviation(),
                 }
             };
             Skip {
@@ -330,12 +398,9 @@ fn kappa(
     gain: f64,
     power: Power,
 ) -> f64 {
-    let apart = u.slopes(power) * s.slopes(power);
-    // What the sum holds besides gφ(u).
-    let (mean, variance) = (
-        s.mean - gain * u.value,
-        (s.variance - gain * gain * u.spread).max(0.0),
-    );
+    // What is found together is found for a Gaussian u.
+    let apart = u.gaussian.slopes(power) * s.moments.slopes(power);
+    let (mean, variance) = rest(u, s, gain);
     if apart <= 0.0 || u.variance <= 0.0 {
         return 1.0;
     }
@@ -344,6 +409,51 @@ fn kappa(
         _ => smooth(phi, psi, u, (gain, mean, variance), power),
     };
     together / apart
+}
+
+/// Mean and variance of what the sum holds besides gφ(u).
+fn rest(u: &Law, s: &Law, gain: f64) -> (f64, f64) {
+    let variance = s.variance - gain * gain * u.moments.spread;
+    (s.mean - gain * u.moments.value, variance.max(0.0))
+}
+
+/// The moments of ψ(gφ(u) + b), by Simpson's rule over u on either side of its kink.
+fn behind(phi: [f64; 2], psi: [f64; 2], u: &Law, s: &Law, gain: f64) -> Moments {
+    /// Intervals of a side, even, and how many deviations it reaches.
+    const INTERVALS: i32 = 40;
+    const REACH: f64 = 8.0;
+    let deviation = u.variance.sqrt();
+    if deviation == 0.0 {
+        return s.gaussian;
+    }
+    let (mean, variance) = rest(u, s, gain);
+    let kink = (-u.mean / deviation).clamp(-REACH, REACH);
+    let (mut value, mut square, mut slope, mut square_slope) = (0.0, 0.0, 0.0, 0.0);
+    for (side, end) in [(phi[0], -REACH), (phi[1], REACH)] {
+        let step = (end - kink) / f64::from(INTERVALS);
+        for i in 0..=INTERVALS {
+            let z = kink + f64::from(i) * step;
+            let simpson = match i {
+                0 | INTERVALS => 1.0,
+                _ if i % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            let weight = simpson / 3.0 * step.abs() * density(z);
+            let center = mean + gain * side * (u.mean + deviation * z);
+            let given = Kinked::new(psi[0], psi[1] - psi[0], center, variance);
+            let both = given.dual(&given, variance);
+            value += weight * given.value();
+            slope += weight * given.slope();
+            square += weight * both.value;
+            square_slope += weight * both.slope;
+        }
+    }
+    Moments {
+        value,
+        spread: square - value * value,
+        slope,
+        square_slope,
+    }
 }
 
 /// Slopes below and above the kink.
@@ -420,13 +530,17 @@ mod tests {
     use crate::dual::normal::distribution;
 
     fn law(mean: f64, variance: f64) -> Law {
-        Law {
-            mean,
-            variance,
+        let moments = Moments {
             value: 0.0,
             spread: 0.0,
             slope: 1.0,
             square_slope: 1.0,
+        };
+        Law {
+            mean,
+            variance,
+            gaussian: moments,
+            moments,
         }
     }
 
@@ -496,6 +610,28 @@ mod tests {
             let found = smooth(phi, psi, &law(m, v), (gain, mean, variance), Power::Two);
             assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
         }
+    }
+
+    /// s = u₊ of a standard normal, nothing added: s₊ = u₊ with E = 1/√2π, E² = ½, and it is above 0 in half of the
+    /// cases, where a Gaussian of its mean and variance would have E[s₊] = 0.486.
+    #[test]
+    fn behind_a_skip_that_nothing_is_added_to() {
+        let u = Block::new(1, 1.0, Matrix::constant([1, 1], 1.0));
+        let first = Arguments::new(Activation::Relu, &u.into());
+        let mean = 1.0 / std::f64::consts::TAU.sqrt();
+        let s = Block {
+            mean: Some([mean].into()),
+            ..Block::new(1, 0.5, Matrix::constant([1, 1], 1.0))
+        };
+        let mut second = Arguments::new(Activation::Relu, &s.into());
+        let gaussian = second.parts[0].laws[0].moments;
+        assert!((gaussian.value - 0.486).abs() < 1e-3, "{}", gaussian.value);
+        second.behind_skip(&first, 1.0);
+        let found = second.parts[0].laws[0].moments;
+        assert!((found.value - mean).abs() < 1e-5, "{}", found.value);
+        assert!((found.spread + mean * mean - 0.5).abs() < 1e-5);
+        // Slopes jump at the end of the side u > 0, which holds a weight of Simpson's rule: 0.4 · 0.2 / 3.
+        assert!((found.slope - 0.5).abs() < 0.03, "{}", found.slope);
     }
 
     /// Nothing of φ in the sum: no correlation.

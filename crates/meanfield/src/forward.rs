@@ -284,7 +284,7 @@ pub(crate) fn ahead(window: &Window, input: &Layout, node: &Node) -> [Axis; 2] {
 }
 
 /// What an activation makes of all channels, and its E[φ'φ'].
-pub(crate) fn activate_all(activation: Activation, q: &Blocks, means: Means) -> (Blocks, Blocks) {
+fn activate_all(activation: Activation, q: &Blocks, means: Means) -> (Blocks, Blocks) {
     let mut slopes = Vec::new();
     let values = q.map(|block| {
         let (value, slope, mean) = activate(activation, block, means);

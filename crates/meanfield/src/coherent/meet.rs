@@ -61,7 +61,7 @@ fn activate(
                 q12: scale * entry,
                 q22: b[q].variance,
             };
-            dual(activation, pair)
+            a[p].adjusted(&b[q], dual(activation, pair))
         })
     } else {
         let [m, v]: [Vec<f64>; 2] = [
@@ -70,11 +70,12 @@ fn activate(
         ];
         let laws = Shifted::new(activation, &m, &v);
         over_pairs(&block.matrix, |p, q, entry| {
-            laws.dual(p, second + q, scale * entry - m[p] * m[second + q])
+            let dual = laws.dual(p, second + q, scale * entry - m[p] * m[second + q]);
+            a[p].adjusted(&b[q], dual)
         })
     };
     let follow = means == Means::Follow && !(centred && is_odd(activation));
-    let mean = follow.then(|| all().map(|law| law.value).collect());
+    let mean = follow.then(|| all().map(Law::value).collect());
     let whole = |matrix| Block {
         channels: 1,
         scale: 1.0,

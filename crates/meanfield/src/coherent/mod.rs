@@ -21,7 +21,7 @@ use polariscope_graph::{Activation, Graph, Node, Op};
 use crate::backward::{Slope, backward};
 use crate::blocks::{Block, Blocks};
 use crate::chain::{Arguments, Chain, chains};
-use crate::forward::{Means, activate_all, ahead, probe, readers, step, walk};
+use crate::forward::{Means, ahead, probe, readers, step, walk};
 use crate::layout::{Layout, layouts, white};
 use crate::linear::is_identity;
 use crate::matrix::Matrix;
@@ -221,8 +221,10 @@ impl<'a> Walker<'a> {
                 (Op::Input, _) => Ok(first.clone()),
                 (Op::Activation(_), [q]) if self.postponed[i].is_some() => Ok(q.clone()),
                 (Op::Activation(activation), [q]) if !is_identity(*activation) => {
-                    own.arguments.insert(i, Arguments::new(*activation, q));
-                    let (values, field) = activate_all(*activation, q, means);
+                    let arguments = self.arguments(i, Arguments::new(*activation, q), &own);
+                    let parts = [arguments.parts(); 2];
+                    let (values, field) = activate_pair(*activation, q, parts, means);
+                    own.arguments.insert(i, arguments);
                     slopes[i] = Slope::Field(field);
                     Ok(values)
                 }
@@ -235,9 +237,10 @@ impl<'a> Walker<'a> {
                         slopes[i] = Slope::Winners { apart, same };
                         return Ok(largest.with_means(means));
                     };
-                    own.arguments
-                        .insert(i, Arguments::new(activation, &largest));
-                    let (values, field) = activate_all(activation, &largest, means);
+                    let arguments = Arguments::new(activation, &largest);
+                    let parts = [arguments.parts(); 2];
+                    let (values, field) = activate_pair(activation, &largest, parts, means);
+                    own.arguments.insert(i, arguments);
                     slopes[i] = Slope::Winners {
                         apart: apart.times(&field),
                         same: same.times(&field),
@@ -254,6 +257,17 @@ impl<'a> Walker<'a> {
             }
         }
         Ok((own, slopes))
+    }
+
+    /// What an activation reads, behind a skip if one leads there.
+    fn arguments(&self, node: usize, mut arguments: Arguments, own: &Own) -> Arguments {
+        let mut skips = self.chains.iter().filter(|chain| chain.second == node);
+        if let (Some(chain), None) = (skips.next(), skips.next())
+            && let Some(first) = own.arguments.get(&chain.first)
+        {
+            arguments.behind_skip(first, chain.gain);
+        }
+        arguments
     }
 
     /// E[φ'φ'] between the two inputs.

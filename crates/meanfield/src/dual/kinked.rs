@@ -14,7 +14,7 @@ use super::{Dual, Pair};
 
 /// One Gaussian before a kink.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kinked {
+pub(crate) struct Kinked {
     linear: f64,
     bend: f64,
     mean: f64,

@@ -14,7 +14,7 @@
 mod erf;
 mod gated;
 mod hermite;
-mod kinked;
+pub(crate) mod kinked;
 pub(crate) mod largest;
 mod logistic;
 pub(crate) mod normal;

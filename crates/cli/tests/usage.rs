@@ -32,6 +32,7 @@ fn help_and_version_succeed() {
         &["spectrum", "--help"],
         &["symmetry", "--help"],
         &["experiment", "--help"],
+        &["predict", "--help"],
     ] {
         let text = succeed(&dir, args);
         assert!(text.contains("Usage: polariscope"), "{text}");

@@ -10,7 +10,7 @@ mod top;
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_geometry::{Float, Gradient, Limit, Method, Probe, Readouts, Shard};
+use polariscope_geometry::{Float, Gradient, Limit, Method, Probe, Readouts, Shard, best_probes};
 use polariscope_graph::Graph;
 use polariscope_meanfield::{ExactProbe, exact_applies};
 use polariscope_network::Weights;
@@ -92,7 +92,16 @@ impl<T: Float> Job<T> {
         if args.question.gradient.is_some_and(|typed| typed.renamed) {
             output::note(common, "--gradient autodiff is called local now");
         }
-        let question = args.question.resolve(&graph, common.seed, source)?;
+        let mut question = args.question.resolve(&graph, common.seed, source)?;
+        let drawn = question.method == Method::Sample && source == Given::Nothing;
+        if drawn && args.question.probes.is_none() && question.compat.is_none() {
+            // Before the pilot, which would run into what is refused.
+            match args.top {
+                None => compute::check(&graph, &question)?,
+                Some(_) => question.check(&graph)?,
+            }
+            question.probes = best_probes::<T>(&graph, &question.sample_config(common.seed))?;
+        }
         let mut configuration = architecture.configuration(&graph)?;
         configuration.insert("geometry".into(), toml::Value::Table(question.table()));
         if !prints.is_empty() {
@@ -203,6 +212,7 @@ pub fn obtain<T: Float>(job: Job<T>, shard: Shard, common: &Common) -> Result<Ob
         let mut found =
             compute::of_sample(&sampled, &question, readouts, common.device, &mut clock)?;
         found.mean_gradient = mean_gradient;
+        found.answer.networks = Some(sampled.networks() / question.batches);
         if !weights_given {
             clock.time("closed form to compare with", || {
                 compute::compare_with_closed_form(&graph, &question, &sampled, &mut found, common)
@@ -258,6 +268,7 @@ pub fn view<'a>(
         summary: &found.answer.summary,
         source: source(graph, question, request, &found.answer),
         local: found.local.as_ref(),
+        mean_gradient: found.mean_gradient.as_deref(),
         method: sentence(graph, question, &found.answer),
         conventions: question.conventions(),
         notes: found.answer.notes.clone(),
@@ -297,13 +308,14 @@ pub fn source(graph: &Graph, question: &Question, request: &Request, answer: &An
 
 /// Inputs for each network, no more than there are.
 fn points(graph: &Graph, question: &Question) -> usize {
-    match &question.probe {
+    let batch = match &question.probe {
         // Merged shards have no points any more.
         Probe::Points { x, .. } if !x.is_empty() => {
             question.probes.min(x.len() / graph.input().len().max(1))
         }
         Probe::Points { .. } | Probe::Zero | Probe::Gauss { .. } => question.probes,
-    }
+    };
+    batch * question.batches as usize
 }
 
 /// How G was found.

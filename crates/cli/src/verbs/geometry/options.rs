@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_geometry::{
-    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, best_probes,
-    kernel_memory,
+    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, kernel_memory,
 };
 use polariscope_graph::{Graph, Op, Shape};
 use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
@@ -48,13 +47,13 @@ pub struct QuestionArgs {
     /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: gauss:1]
     #[arg(long, value_name = "LAW")]
     pub probe: Option<ProbeArg>,
-    /// Points for each network [default: from a pilot, or 16; zero 1]
+    /// Points for each network [default: by a pilot, or 16]
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
     pub probes: Option<usize>,
     /// The output to differentiate: its number, mean, or all [default: 0]
     #[arg(long, value_name = "K|mean|all", allow_negative_numbers = true)]
     pub logit: Option<Output>,
-    /// coherent, local or dipole:H (differences over 2H) [default: coherent]
+    /// coherent, local or dipole:H [default: coherent]
     #[arg(long, value_name = "NAME")]
     pub gradient: Option<GradientArg>,
     /// Networks to sample
@@ -180,8 +179,10 @@ pub struct Question {
     pub method: Method,
     /// Where.
     pub probe: Probe,
-    /// Points for each network, or for a closed form at infinite width.
+    /// Points for each network, or for a closed form at infinite width; of given weights, for each batch.
     pub probes: usize,
+    /// Batches of points for each network: more than one for given weights.
+    pub batches: u64,
     /// Which scalar.
     pub output: Output,
     /// Which geometry.
@@ -229,6 +230,7 @@ impl QuestionArgs {
             method: Method::Sample,
             probe: Probe::Zero,
             probes: 1,
+            batches: 1,
             output: self.logit.unwrap_or(Output::Logit(0)),
             gradient: match (self.gradient, given, self.method) {
                 (Some(typed), _, _) => typed.gradient,
@@ -284,12 +286,8 @@ impl QuestionArgs {
                     (_, None) => 2 * dim,
                 };
                 question.probes = points.min(PROBES);
-                let batches = points.div_ceil(question.probes) as u64;
-                question.limit = Limit::Networks(files * batches);
-            }
-            Given::Nothing if question.method == Method::Sample && self.probes.is_none() => {
-                question.check(graph)?;
-                question.probes = best_probes::<f32>(graph, &question.sample_config(seed))?;
+                question.batches = points.div_ceil(question.probes) as u64;
+                question.limit = Limit::Networks(files * question.batches);
             }
             Given::Nothing => {}
         }
@@ -534,6 +532,7 @@ impl Question {
             method: text("method")?.parse().ok()?,
             probe,
             probes: usize::try_from(table.get("probes")?.as_integer()?).ok()?,
+            batches: 1,
             output: text("output_differentiated")?.parse().ok()?,
             gradient: text("gradient")?.parse().ok()?,
             centring: if table.get("centred")?.as_bool()? {

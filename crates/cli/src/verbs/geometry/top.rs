@@ -106,8 +106,9 @@ pub fn run<T: Float>(job: Job<T>, k: usize, common: &Common) -> Result<(), CliEr
         seconds: started.elapsed().as_secs_f64(),
     };
     let words = format!(
-        "The first {k} of {dim} directions carry {} of the sensitivity of {}, from {}.",
+        "The first {k} of {dim} directions carry {} of the {} geometry of {}, from {}.",
         pretty(answer.share),
+        question.gradient,
         graph.name,
         counted(answer.networks, "network")
     );

@@ -39,8 +39,8 @@ const MATRICES: f64 = 8.0;
 /// What `predict` takes.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "The data are x = y v + noise of deviation sigma across v, y = ±1. Trainings take the recipe of \
-                  `experiment nad-accuracy`."
+    after_help = "The data are x = y v + noise of deviation sigma across v, y = ±1.\n\
+                  Trainings take the recipe of `experiment nad-accuracy`."
 )]
 pub struct PredictArgs {
     /// The network.
@@ -52,10 +52,10 @@ pub struct PredictArgs {
     /// Deviation of the noise [default: 1]
     #[arg(long, value_name = "S", value_parser = positive, help_heading = "Prediction", allow_negative_numbers = true)]
     pub sigma: Option<f64>,
-    /// Directions at which networks are trained to find delta, 1 to 3
+    /// Directions that are trained to find delta, 1 to 3
     #[arg(long, value_name = "K", value_parser = few, default_value_t = 1, help_heading = "Prediction", allow_negative_numbers = true)]
     pub calibrate: usize,
-    /// Takes the delta of another run of this architecture and sigma: trains nothing
+    /// The delta of another run, same network and sigma: no training
     #[arg(long, value_name = "X", value_parser = positive, conflicts_with = "calibrate", help_heading = "Prediction", allow_negative_numbers = true)]
     pub delta: Option<f64>,
     /// One direction a row; accuracy.npy gets a number for each

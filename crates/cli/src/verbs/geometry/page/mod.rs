@@ -48,6 +48,8 @@ pub struct View<'a> {
     pub source: Source,
     /// The local geometry of the same inputs, where it is known beside a coherent one.
     pub local: Option<&'a Kron>,
+    /// The gradient averaged over inputs, of given weights.
+    pub mean_gradient: Option<&'a [f64]>,
     /// How G was found, as a sentence.
     pub method: String,
     /// What was chosen where others choose differently: name and choice.
@@ -119,6 +121,13 @@ pub fn page(view: &View) -> Page {
             .table(numbers(view)),
     );
     page.push(directions(&pictures, &reading));
+    if let Some(field) = view.mean_gradient.and_then(|g| pictures.mean_gradient(g)) {
+        page.push(Section::new("The mean gradient").figure(
+            "mean gradient",
+            field.draw(),
+            figures::MEAN_GRADIENT,
+        ));
+    }
     page.push(
         Section::new("The geometry as an image")
             .prose(about_matrix(view))

@@ -49,6 +49,7 @@ impl Held {
             summary: &self.summary,
             source: self.source.clone(),
             local: self.local.as_ref(),
+            mean_gradient: None,
             method: "By hand.".into(),
             conventions: Vec::new(),
             notes: Vec::new(),

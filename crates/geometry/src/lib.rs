@@ -1,13 +1,14 @@
 //! The geometry lens: what an architecture sees before it has learnt anything.
 //!
-//! For a scalar output f of a random network and a probing law P over inputs,
+//! For a scalar output f of a random network and a distribution P of inputs,
 //!
 //! ```text
-//! G = E_{x~P} E_θ [ ∇ₓf ∇ₓfᵀ ]            (average geometry)
+//! G = E_θ E_{x,x'~P} [ ∇f(x) ∇f(x')ᵀ ]   (coherent geometry: two independent inputs)
+//! G = E_θ E_{x~P}    [ ∇f(x) ∇f(x)ᵀ ]    (local geometry: one)
 //! ```
 //!
-//! Its eigenvectors, largest eigenvalue first, are the neural anisotropy directions (NADs): what lies along the
-//! first ones is learnt easily, what lies along the last ones is never seen.
+//! What lies along the first eigenvectors of the coherent one is learnt easily, what lies along the last ones late or
+//! never; [`Predictor`] makes accuracies of it.
 #![forbid(unsafe_code)]
 
 mod align;

@@ -149,10 +149,18 @@ fn kinds(all: &[(&str, &Reading)]) -> String {
     if lines.windows(2).all(|w| w[0] == w[1]) {
         return format!("{}.", lines[0]);
     }
-    let each = all.iter().zip(&lines);
-    let each: Vec<String> = each
-        .map(|((name, _), line)| format!("{name}: {line}"))
-        .collect();
+    // Those that were found in one way are named together.
+    let mut ways: Vec<(&str, Vec<&str>)> = Vec::new();
+    for ((name, _), line) in all.iter().zip(&lines) {
+        match ways.iter_mut().find(|(way, _)| way == line) {
+            Some((_, names)) => names.push(name),
+            None => ways.push((line, vec![name])),
+        }
+    }
+    let each = ways
+        .iter()
+        .map(|(way, names)| format!("{}: {way}", names.join(", ")));
+    let each: Vec<String> = each.collect();
     format!("They were not found in the same way. {}.", each.join("; "))
 }
 
@@ -330,6 +338,8 @@ mod tests {
         noisy.source = sampled(500, Some(0.1));
         let differ = [("a", &narrow), ("b", &noisy)];
         assert!(kinds(&differ).starts_with("They were not found in the same way. a: Coherent"));
+        let three = [("a", &narrow), ("b", &noisy), ("c", &broad)];
+        assert!(kinds(&three).starts_with("They were not found in the same way. a, c: Coherent"));
         // 2. Extremes, where errors separate them.
         assert_eq!(
             extremes(&both).unwrap(),

@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_geometry::{
-    Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard, kernel_memory,
+    Centring, GROUPS, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Shard,
+    kernel_memory,
 };
 use polariscope_graph::{Graph, Op, Shape};
 use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
@@ -278,14 +279,14 @@ impl QuestionArgs {
         };
         let dim = graph.input().len();
         match given {
-            // Twice as many gradients as directions, in batches whose scatter is the error.
+            // Twice as many gradients as directions, in batches whose scatter is the error: one for each group at least.
             Given::Files(files) => {
                 let points = match (&question.probe, self.probes) {
                     (Probe::Zero, _) => 1,
                     (_, Some(m)) => m,
                     (_, None) => 2 * dim,
                 };
-                question.probes = points.min(PROBES);
+                question.probes = (points / GROUPS).clamp(1, PROBES);
                 question.batches = points.div_ceil(question.probes) as u64;
                 question.limit = Limit::Networks(files * question.batches);
             }

@@ -64,7 +64,11 @@ fn preference(name: &str, reading: &Reading) -> String {
     match reading.preference {
         Preference::Unknown => format!(
             "The sample is too small to say which of its {dim} input directions {name} prefers: noise drowns them. Take more \
-             networks (--samples, --error)."
+             {}.",
+            match voice {
+                Voice::Given => "inputs (--probes)",
+                Voice::Coherent | Voice::Sensitivity => "networks (--samples, --error)",
+            }
         ),
         Preference::None => {
             let alike = match reading.sight {

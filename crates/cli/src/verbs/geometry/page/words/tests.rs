@@ -55,6 +55,13 @@ fn preferences() {
         &unknown,
         &[&strong, &mild, &none],
     );
+    let few = given(unknown.clone());
+    only(
+        "Take more networks (--samples, --error).",
+        &unknown,
+        &[&few],
+    );
+    only("Take more inputs (--probes).", &few, &[&unknown]);
     only(
         "net has no preferred direction: the gradient that all inputs share is spread evenly over all 1,024 input \
          directions. All pixels and all spatial frequencies count alike, and no linear rule is easier",

@@ -40,8 +40,6 @@ pub(crate) const ENTRY: Entry = Entry {
 const NORMALISED: f64 = 3.0;
 /// Samples at which δ is found, and others for which it must do.
 const TRAIN: [&str; 2] = ["10000", "2500"];
-/// Points over which a closed form is averaged.
-const PROBES: usize = 16;
 /// Mean error that is allowed.
 const ALLOWED: f64 = 0.05;
 const MEASURES: [&str; 6] = [
@@ -105,7 +103,7 @@ impl Experiment for Prediction {
         let (lab, sigma) = (&self.lab, self.sigma()?);
         let (one, two) = (lab.binary()?, lab.network(&lab.architecture, 1, 2)?);
         let probe = Probe::Gauss { sigma };
-        let g = coherent(&one, &probe, PROBES, Output::Logit(0), lab.seed)?;
+        let g = coherent(&one, &probe, 1, Output::Logit(0), lab.seed)?;
         let spectrum = Spectrum::on(lab.place.device, &g)?;
         let predictor = Predictor::new(&spectrum, Form::Inverse)?;
         let candidates = Candidates::new(&predictor, &spectrum, one.input())?;
@@ -252,8 +250,8 @@ impl View for Prediction {
         vec![Section::new("Predictions").figure(
             "predictions",
             plot.draw(),
-            "A point is a Fourier direction drawn at random. δ was found once, at the direction of median uᵀGu and 10,000 \
-             samples.",
+            "A point is a Fourier direction drawn at random. δ was found once, with 10,000 samples at a direction that the \
+             geometry picked.",
         )]
     }
 }

@@ -26,11 +26,9 @@ pub(super) struct Pooled {
     mean: Mean,
 }
 
-/// The moments of the largest numbers of one input, means included.
-pub(super) fn pool_own(q: &Blocks, axes: &[Axis; 2]) -> (Blocks, Vec<Pooled>) {
-    let mut pooled = Vec::new();
-    let mut largest = Blocks::default();
-    for block in q.iter() {
+/// The windows of one input.
+pub(super) fn pooled(q: &Blocks, axes: &[Axis; 2]) -> Vec<Pooled> {
+    let part = |block: &Block| {
         let windows = Windows::new(block, axes);
         let sums = windows.sums(block, axes);
         let spread = windows
@@ -42,23 +40,17 @@ pub(super) fn pool_own(q: &Blocks, axes: &[Axis; 2]) -> (Blocks, Vec<Pooled>) {
             let variance = spread[o] * k / (k - 1.0).max(1.0);
             windows.means[0][o] + windows.largest(o).mean * variance.max(0.0).sqrt()
         });
-        let part = Pooled {
+        Pooled {
             channels: block.channels,
             mean: mean.collect(),
             spread,
-        };
-        let (matrix, _) = sums.largest(&windows, [&part, &part]);
-        largest.push(Block {
-            mean: Some(Arc::clone(&part.mean)),
-            ..Block::new(block.channels, 1.0, matrix)
-        });
-        pooled.push(part);
-    }
-    (largest, pooled)
+        }
+    };
+    q.iter().map(part).collect()
 }
 
-/// The moments of the largest numbers between two inputs, and what every pair of taps, and a tap and itself, get of a
-/// gradient.
+/// The moments of the largest numbers between two inputs, or of one with itself, means included; and what every pair of
+/// taps, and a tap and itself, get of a gradient.
 pub(super) fn pool_pair(
     q: &Blocks,
     axes: &[Axis; 2],

@@ -27,7 +27,7 @@ use crate::linear::is_identity;
 use crate::matrix::Matrix;
 use crate::paths::{self, read_unweighted};
 use crate::{Covariance, Method, Readout, Refusal, approximation};
-use maximum::{Pooled, pool_own, pool_pair};
+use maximum::{Pooled, pool_pair, pooled};
 use meet::{activate_pair, skip_pair};
 
 /// The two inputs.
@@ -230,9 +230,9 @@ impl<'a> Walker<'a> {
                 }
                 (Op::MaxPool(window), [q]) => {
                     let axes = ahead(window, &self.layouts[node.inputs[0].0], node);
-                    let (largest, pooled) = pool_own(q, &axes);
-                    let (_, apart, same) = pool_pair(q, &axes, [&pooled, &pooled]);
-                    own.pools.insert(i, pooled);
+                    let windows = pooled(q, &axes);
+                    let (largest, apart, same) = pool_pair(q, &axes, [&windows, &windows]);
+                    own.pools.insert(i, windows);
                     let Some(activation) = self.behind(node) else {
                         slopes[i] = Slope::Winners { apart, same };
                         return Ok(largest.with_means(means));
@@ -287,8 +287,8 @@ impl<'a> Walker<'a> {
                 }
                 (Op::MaxPool(window), [q]) => {
                     let axes = ahead(window, &self.layouts[node.inputs[0].0], node);
-                    let pooled = own.map(|own| own.pools.get(&i).map_or(&[][..], |p| p));
-                    let (largest, mut apart, mut same) = pool_pair(q, &axes, pooled);
+                    let windows = own.map(|own| own.pools.get(&i).map_or(&[][..], |p| p));
+                    let (largest, mut apart, mut same) = pool_pair(q, &axes, windows);
                     let values = match self.behind(node) {
                         None => largest.with_means(means),
                         Some(activation) => {

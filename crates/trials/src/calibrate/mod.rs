@@ -103,7 +103,7 @@ impl Calibrator<'_> {
         };
         let aside = ((left.high - left.low) / ASIDE as isize).max(1);
         let mut found = vec![ridge];
-        for side in [1, -1].into_iter().take(self.directions - 1) {
+        for side in [1, -1].into_iter().take(self.directions.saturating_sub(1)) {
             let between = match side {
                 1 => Between {
                     low: middle,

@@ -1,7 +1,7 @@
 //! The geometries that are compared, as large as the machine affords.
 
 use polariscope_diff::Device;
-use polariscope_graph::{Graph, Op};
+use polariscope_meanfield::{Readout, mean_field_applies};
 
 use crate::lab::SIDE;
 use crate::lens::{Lens, PROBES, PROBES_COHERENT};
@@ -48,7 +48,7 @@ impl Candidates {
         };
         let (mut all, mut left_out) = (Vec::new(), Vec::new());
         let mut add = |name, lens| all.push(Candidate { name, lens });
-        let closed = closed_form(&graph);
+        let closed = mean_field_applies(&graph, Readout::Logit(0)).is_ok();
         if closed {
             add("coherent", Lens::Coherent);
         }
@@ -75,10 +75,4 @@ impl Candidates {
     pub fn first(&self) -> &'static str {
         self.all.first().map_or("", |c| c.name)
     }
-}
-
-/// Whether the closed forms know every layer.
-fn closed_form(graph: &Graph) -> bool {
-    let mut ops = graph.nodes.iter().map(|node| &node.op);
-    !ops.any(|op| matches!(op, Op::Attention { .. } | Op::LayerNorm { .. }))
 }

@@ -11,7 +11,6 @@ use polariscope_data::{Direction, dft_vector};
 use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Order, Row, Select, Table, Test, levels,
 };
-use polariscope_geometry::GeometryError;
 
 use crate::grid::{along, grid, text};
 use crate::lab::SIDE;
@@ -175,11 +174,7 @@ impl Experiment for WhichGeometry {
         let (mut measures, mut columns) = (text(["accuracy"]), Vec::new());
         for candidate in &self.candidates.all {
             let (lab, lens) = (&self.lab, candidate.lens);
-            let g = match lens.geometry(&lab.architecture, lab.seed, lab.place) {
-                // A layer without a closed form: the page shows which columns there are.
-                Err(TrialError::Geometry(e)) if matches!(*e, GeometryError::Refused(_)) => continue,
-                found => found?,
-            };
+            let g = lens.geometry(&lab.architecture, lab.seed, lab.place)?;
             let unit = g.trace().abs() / (SIDE * SIDE) as f64;
             measures.push(candidate.name.to_string());
             let scores = vectors.iter().map(|u| g.quadratic(u) / unit);

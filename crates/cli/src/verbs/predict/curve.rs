@@ -36,10 +36,12 @@ pub fn lines(
         .map(|(label, i)| Line {
             label: match label.as_str() {
                 "" => "this direction".into(),
-                label => format!(
-                    "{label} (vᵀGv = {})",
-                    polariscope_report::pretty(weights[*i])
-                ),
+                label => {
+                    // What rounding leaves of 0, where 1 is no preference.
+                    let weight = Some(weights[*i]).filter(|w| w.abs() > 1e-12);
+                    let weight = polariscope_report::pretty(weight.unwrap_or(0.0));
+                    format!("{label} (vᵀGv = {weight})")
+                }
             },
             points: Vec::new(),
         })

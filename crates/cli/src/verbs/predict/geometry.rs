@@ -11,8 +11,6 @@ use crate::run::RunDirectory;
 use crate::verbs::geometry::compute;
 use crate::verbs::geometry::options::{Given, ProbeArg, QuestionArgs};
 
-/// Points over which a closed form is averaged.
-const PROBES: usize = 16;
 /// A sampled geometry and what is known about it, as checkpoints.
 const MATRIX: &str = "coherent.npy";
 const ABOUT: &str = "coherent.toml";
@@ -44,7 +42,7 @@ pub fn obtain(
         sigma: question.problem.sigma,
     };
     let graph = &question.scalar;
-    match coherent(graph, &probe, PROBES, Output::Logit(0), common.seed) {
+    match coherent(graph, &probe, 1, Output::Logit(0), common.seed) {
         Ok(matrix) => Ok(Found {
             matrix,
             error: None,

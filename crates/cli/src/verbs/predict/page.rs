@@ -151,7 +151,7 @@ fn calibration(outcome: &Outcome) -> Section {
     }
     section
         .prose(format!(
-            "Networks were trained on {} samples at directions picked from the geometry: the one of median uᵀGu first, then on \
+            "Networks were trained on {} samples at directions picked from the geometry, among the half nearest to its eigenvectors: that of median uᵀGu first, then on \
              towards easier or harder ones until the test accuracy was between {:.0} and {:.0} %. δ is the ridge at which the \
              formula gives the accuracy that was found.",
             grouped(result.train as u64),

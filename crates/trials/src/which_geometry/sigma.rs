@@ -1,12 +1,15 @@
 //! Which σ: by the accuracy of a few pilots, before any geometry is looked at.
 //!
 //! At a σ where every direction is learnt, or none, no geometry can be told from another. From σ = 1 the ladder is climbed
-//! while the median accuracy is above 95 %, and descended while it is below 60 %.
+//! while the median accuracy is above 95 %, and descended while it is below 60 %. Where one rung is too low and the next
+//! too high, the middle between them is tried, and then the middle of the half that is left.
 
-/// Every σ that may be taken.
+/// Every σ that may be taken without halving.
 const LADDER: [f64; 6] = [0.5, 1.0, 2.0, 3.0, 4.0, 6.0];
 /// The place of σ = 1.
 const START: usize = 1;
+/// How often the gap between two rungs is halved.
+const HALVINGS: usize = 2;
 /// Medians that fit.
 const LOW: f64 = 0.6;
 const HIGH: f64 = 0.95;
@@ -31,16 +34,18 @@ pub(super) enum Step {
 /// The next step, from the median of every σ that was tried.
 pub(super) fn step(median: impl Fn(f64) -> Option<f64>) -> Step {
     let mut tried: Vec<(f64, f64)> = Vec::new();
-    let mut at = START;
+    // The largest σ that is learnt too well, the smallest that is not learnt.
+    let (mut easy, mut hard) = (None, None);
+    let (mut rung, mut halvings) = (START, 0);
+    let mut sigma = LADDER[START];
     loop {
-        let sigma = LADDER[at];
         let Some(found) = median(sigma) else {
             return Step::Try(sigma);
         };
         tried.push((sigma, found));
-        let next = match found {
-            m if m > HIGH => at.checked_add(1).filter(|&n| n < LADDER.len()),
-            m if m < LOW => at.checked_sub(1),
+        match found {
+            m if m > HIGH => easy = Some(sigma),
+            m if m < LOW => hard = Some(sigma),
             median => {
                 return Step::Take {
                     sigma,
@@ -48,10 +53,23 @@ pub(super) fn step(median: impl Fn(f64) -> Option<f64>) -> Step {
                     fits: true,
                 };
             }
+        }
+        let next = match (easy, hard) {
+            (Some(easy), Some(hard)) => {
+                halvings += 1;
+                (halvings <= HALVINGS).then_some(0.5 * (easy + hard))
+            }
+            (Some(_), None) => {
+                rung += 1;
+                LADDER.get(rung).copied()
+            }
+            _ => {
+                rung = rung.wrapping_sub(1);
+                LADDER.get(rung).copied()
+            }
         };
-        let fresh = |n: &usize| !tried.iter().any(|t| t.0 == LADDER[*n]);
-        match next.filter(fresh) {
-            Some(next) => at = next,
+        match next {
+            Some(next) => sigma = next,
             None => {
                 let far = |t: &(f64, f64)| (t.1 - MIDDLE).abs();
                 let nearest = |a: &(f64, f64), b: &(f64, f64)| far(a).total_cmp(&far(b));
@@ -101,9 +119,22 @@ mod tests {
     #[test]
     fn the_nearest_where_none_fits() {
         assert_eq!(of(&[(1.0, 0.5), (0.5, 0.55)]), take(0.5, 0.55, false));
-        // One rung learns too little and the one below too much: 100 % is nearer to 77.5 % than 52 %.
-        assert_eq!(of(&[(1.0, 0.52), (0.5, 1.0)]), take(0.5, 1.0, false));
         let high = [1.0, 2.0, 3.0, 4.0, 6.0].map(|s| (s, 1.0 - 0.005 * s));
         assert_eq!(of(&high), take(6.0, 0.97, false));
+    }
+    #[test]
+    fn the_middle_where_one_rung_is_too_low_and_the_next_too_high() {
+        let gap = [(1.0, 0.52), (0.5, 1.0)];
+        assert_eq!(of(&gap), Step::Try(0.75));
+        let with = |more: &[(f64, f64)]| of(&[&gap[..], more].concat());
+        assert_eq!(with(&[(0.75, 0.9)]), take(0.75, 0.9, true));
+        assert_eq!(with(&[(0.75, 0.55)]), Step::Try(0.625));
+        assert_eq!(with(&[(0.75, 0.97)]), Step::Try(0.875));
+        assert_eq!(with(&[(0.75, 0.97), (0.875, 0.7)]), take(0.875, 0.7, true));
+        // No third halving: 97 % is nearer to 77.5 % than 52 and 100.
+        let none = [(0.75, 0.97), (0.875, 0.51)];
+        assert_eq!(with(&none), take(0.75, 0.97, false));
+        let up = [(1.0, 0.99), (2.0, 0.55)];
+        assert_eq!(of(&up), Step::Try(1.5));
     }
 }

@@ -9,7 +9,9 @@ use polariscope_diff::cuda::CudaError;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_infinite::InfiniteError;
+use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_network::{NetworkError, WeightsError};
+use polariscope_run::RunError;
 use polariscope_train::TrainError;
 
 /// A failed command.
@@ -56,6 +58,37 @@ impl fmt::Display for CliError {
 }
 
 impl Error for CliError {}
+
+/// Settings that a message names, as flags.
+pub fn flags(message: &str) -> String {
+    render(message, |Setting { name, value }| {
+        let name = match name.as_str() {
+            "networks" => "samples",
+            "output" => "logit",
+            name => name,
+        };
+        match value.as_str() {
+            "" => format!("--{name}"),
+            value => format!("--{name} {value}"),
+        }
+    })
+}
+
+impl From<RunError> for CliError {
+    fn from(e: RunError) -> Self {
+        let message = flags(&e.to_string());
+        match e.is_usage() {
+            true => CliError::Usage(message),
+            false => CliError::Failed(message),
+        }
+    }
+}
+
+impl From<TooLarge> for CliError {
+    fn from(e: TooLarge) -> Self {
+        CliError::Usage(flags(&e.to_string()))
+    }
+}
 
 impl From<GraphError> for CliError {
     fn from(e: GraphError) -> Self {

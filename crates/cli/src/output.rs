@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use polariscope_report::grouped;
 use serde::Serialize;
 
 use crate::args::Common;
@@ -10,12 +9,6 @@ use crate::error::CliError;
 
 /// Columns that tables may fill.
 pub const WIDTH: usize = 100;
-
-/// `1 epoch`, `12 epochs`.
-pub fn counted(n: u64, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(n))
-}
 
 /// Writes to standard output. A reader that went away (`| head`) has seen what it wanted: that is success.
 pub fn print(text: &str) -> Result<(), CliError> {
@@ -45,16 +38,5 @@ pub fn complain(error: &CliError) {
 pub fn note(common: &Common, text: &str) {
     if !common.quiet {
         let _ = writeln!(io::stderr().lock(), "{text}");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::counted;
-
-    #[test]
-    fn counts_agree_with_their_nouns() {
-        assert_eq!(counted(1, "step"), "1 step");
-        assert_eq!(counted(12_000, "step"), "12,000 steps");
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use polariscope_report::duration;
+
 use crate::args::Common;
 
 /// Redrawing more often than this costs more than it tells.
@@ -98,38 +100,9 @@ fn line(label: &str, done: u64, total: u64, resumed: u64, elapsed: Duration) -> 
     out
 }
 
-/// Seconds as people say them.
-pub fn duration(seconds: f64) -> String {
-    // The cast saturates; a century is shown for anything longer.
-    let whole = seconds.clamp(0.0, 3.2e9).round() as u64;
-    match whole {
-        0..60 if seconds < 9.95 => format!("{seconds:.1} s"),
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_read_well() {
-        let cases = [
-            (0.04, "0.0 s"),
-            (9.94, "9.9 s"),
-            (9.96, "10 s"),
-            (59.4, "59 s"),
-            (59.6, "1 min 0 s"),
-            (3599.6, "1 h 0 min"),
-            (90_000.0, "1 d 1 h"),
-        ];
-        for (seconds, text) in cases {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 
     #[test]
     fn rate_leaves_out_what_was_resumed() {

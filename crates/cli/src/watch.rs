@@ -116,7 +116,7 @@ impl<'a> Watch<'a> {
     pub fn keep(&mut self, name: &str, content: &[u8]) -> Control {
         match self.directory.checkpoint(name, content) {
             Ok(()) => Control::Continue,
-            Err(e) => self.stop(e),
+            Err(e) => self.stop(e.into()),
         }
     }
 

@@ -16,6 +16,7 @@ mod plot;
 mod png;
 mod svg;
 mod table;
+mod words;
 
 pub use axis::{Axis, Scale};
 pub use bars::{BarChart, Bars};
@@ -28,3 +29,4 @@ pub use palette::ColourMap;
 pub use plot::{Mark, Plot, Series};
 pub use svg::Drawing;
 pub use table::{Align, Cell, Table};
+pub use words::{counted, duration, fill, memory};

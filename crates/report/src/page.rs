@@ -144,6 +144,13 @@ impl Page {
 }
 
 impl Section {
+    /// How to get the same page again.
+    pub fn reproduce(command: impl Into<String>) -> Self {
+        Section::new("Reproduce")
+            .prose("The same command gives the same bits, on any number of threads:")
+            .command(command)
+    }
+
     /// An empty section.
     pub fn new(heading: impl Into<String>) -> Self {
         Self {

@@ -16,7 +16,7 @@ use super::geometry::{GeometryArgs, Job, Obtained, command, obtain, view};
 use crate::args::{ArchitectureOptions, Common, Dtype};
 use crate::error::CliError;
 use crate::output;
-use crate::run::{self, Opened, Request, Shown};
+use crate::run::{self, Opened, Shown};
 
 /// What `compare` takes.
 #[derive(Clone, Debug, Args)]
@@ -88,7 +88,7 @@ fn compare<T: Float>(args: &CompareArgs, common: &Common) -> Result<(), CliError
     let mut configuration = toml::Table::new();
     configuration.insert("geometries".into(), toml::Value::Array(parts.collect()));
     let names: Vec<&str> = jobs.iter().map(|job| job.graph.name.as_str()).collect();
-    let request = Request::new("compare", &names.join("-"), configuration, common);
+    let request = run::request("compare", &names.join("-"), configuration, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => return run::show::<Compared>(&path, &record, common),

@@ -1,5 +1,6 @@
 //! `init`: the initial weights of network `index`, as safetensors with PyTorch's names.
 
+use polariscope_lens::afford;
 use std::fs;
 use std::path::PathBuf;
 
@@ -11,7 +12,6 @@ use serde::Serialize;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, seed};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::output;
 use crate::run::write_atomically;
 
@@ -74,7 +74,7 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
                 path.display()
             )));
         }
-        write_atomically(&path, &bytes).map_err(|e| e.about("--out"))?;
+        write_atomically(&path, &bytes).map_err(|e| CliError::from(e).about("--out"))?;
     }
     let written = Written {
         file: path.display().to_string(),

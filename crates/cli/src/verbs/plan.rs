@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use polariscope_geometry::{Float, Gradient, Limit, Method, Shard};
-use polariscope_report::{Align, Table, grouped, pretty};
+use polariscope_report::{Align, Table, duration, grouped, pretty};
 use serde::Serialize;
 
 use super::geometry::options::{ERROR, QuestionArgs};
@@ -15,7 +15,6 @@ use super::geometry::{GeometryArgs, Job, compute};
 use crate::args::{ArchitectureArgs, Common, Dtype};
 use crate::error::CliError;
 use crate::output;
-use crate::progress::duration;
 
 /// The pilot takes at least this long, where networks are fast.
 const PILOT: Duration = Duration::from_secs(2);

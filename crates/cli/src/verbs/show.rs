@@ -119,7 +119,7 @@ fn write(
     graph: &Graph,
     summary: &Summary,
 ) -> Result<(), CliError> {
-    let request = Request::new("show", &graph.name, args.configuration(graph)?, common);
+    let request = run::request("show", &graph.name, args.configuration(graph)?, common);
     let Opened::Work(mut directory) = run::open(&request, common)? else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 
 use polariscope_data::npy;
 use polariscope_geometry::{Alignment, Gradient, Match, Method, Probe, Verdict};
-use polariscope_report::{Align, Table, pretty};
+use polariscope_report::{Align, Table, fill, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::output;
 use crate::run::{RunDirectory, Shown};
 use crate::verbs::geometry::answer::Found;
-use crate::verbs::geometry::terminal::fill;
 
 /// A direction with less than this part of the isotropic weight is as good as unseen.
 pub const UNSEEN: f64 = 0.1;
@@ -246,7 +245,7 @@ impl<'a> Outcome<'a> {
             .flat_map(|u| u.direction.iter().copied())
             .collect();
         let shape = [self.unseen.len(), self.dim()];
-        directory.write("unseen.npy", &npy::encode(&shape, &rows))
+        Ok(directory.write("unseen.npy", &npy::encode(&shape, &rows))?)
     }
 }
 

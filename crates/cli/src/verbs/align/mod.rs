@@ -7,6 +7,8 @@ mod page;
 pub mod subject;
 mod words;
 
+use polariscope_lens::afford;
+use polariscope_report::counted;
 use std::time::Instant;
 
 use clap::Args;
@@ -18,9 +20,9 @@ use super::geometry::options::QuestionArgs;
 use super::geometry::{GeometryArgs, Job, Obtained, command, obtain, source};
 use crate::args::{ArchitectureArgs, Common, Dtype};
 use crate::error::CliError;
-use crate::estimate::{afford, announce};
-use crate::output::counted;
-use crate::run::{self, Opened, Request};
+use crate::estimate::announce;
+
+use crate::run::{self, Opened};
 use answer::{Aligned, Outcome};
 use subject::Subject;
 
@@ -70,7 +72,7 @@ fn aligned<T: Float>(args: &AlignArgs, common: &Common) -> Result<(), CliError> 
     )?;
     let mut configuration = job.request.configuration.clone();
     subject.configure(&mut configuration);
-    let request = Request::new("align", &job.graph.name, configuration, common);
+    let request = run::request("align", &job.graph.name, configuration, common);
     let dim = job.graph.input().len();
     let bytes = MATRICES * 8.0 * (dim as f64).powi(2);
     afford(bytes, "choose data of fewer numbers a sample")?;

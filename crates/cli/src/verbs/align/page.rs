@@ -9,7 +9,6 @@ use polariscope_report::{
 use super::answer::{Outcome, UNSEEN, Unseen};
 use super::words::{self, Hidden, LOW_SCORES, NOISE};
 use crate::verbs::geometry::page::plane::Plane;
-use crate::verbs::geometry::page::reproduce;
 use crate::verbs::geometry::page::words::percent;
 
 /// Samples shown at either end, and directions.
@@ -32,7 +31,7 @@ pub fn page(outcome: &Outcome, command: &str, settings: Vec<(String, String)>) -
     page.push(between(outcome));
     page.push(samples(outcome));
     page.push(unseen(outcome));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

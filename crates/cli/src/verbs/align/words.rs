@@ -1,10 +1,9 @@
 //! The verdict in plain words.
 
 use polariscope_geometry::Verdict;
-use polariscope_report::{grouped, pretty};
+use polariscope_report::{counted, grouped, pretty};
 
 use super::answer::{Aligned, Energy, UNSEEN};
-use crate::output::counted;
 use crate::verbs::geometry::page::words::percent;
 
 /// Best and worst, or scores, closer than this leave nothing to prefer.

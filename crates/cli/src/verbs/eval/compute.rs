@@ -1,5 +1,6 @@
 //! The numbers, batch after batch.
 
+use polariscope_report::counted;
 use std::time::Instant;
 
 use polariscope_diff::{Number, Real};
@@ -11,7 +12,6 @@ use super::{Evaluation, Spread};
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
-use crate::output::counted;
 use crate::progress::Progress;
 use crate::samples::Inputs;
 

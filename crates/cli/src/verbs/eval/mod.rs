@@ -6,20 +6,20 @@ mod report;
 mod spread;
 mod weights;
 
+use polariscope_lens::afford;
 use std::path::PathBuf;
 
 use clap::Args;
 use polariscope_data::npy;
 use polariscope_diff::Number;
 use polariscope_network::Network;
-use polariscope_report::{Align, Table};
+use polariscope_report::{Align, Table, counted};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ArchitectureArgs, Common, Dtype, seed};
 use crate::error::CliError;
-use crate::estimate::afford;
-use crate::output::{self, counted};
-use crate::run::{self, Opened, Request, Shown};
+use crate::output;
+use crate::run::{self, Opened, Shown};
 use crate::samples::Inputs;
 use compute::{Answers, Question};
 use spread::Spread;
@@ -90,7 +90,7 @@ fn evaluate<T: Number + npy::Element>(args: &EvalArgs, common: &Common) -> Resul
         configuration.insert("index".into(), toml::Value::Integer(index));
     }
     configuration.insert("gradient".into(), args.gradient.into());
-    let request = Request::new("eval", &graph.name, configuration, common);
+    let request = run::request("eval", &graph.name, configuration, common);
     let question = Question {
         gradient: args.gradient,
         tangent,

@@ -4,13 +4,12 @@ use polariscope_diff::Number;
 use polariscope_graph::Shape;
 use polariscope_network::Network;
 use polariscope_report::{
-    Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, pretty,
+    Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, counted, pretty,
 };
 
 use super::Evaluation;
 use super::compute::{Answers, norms};
 use super::spread::Spread;
-use crate::output::counted;
 use crate::run::Request;
 use crate::samples::Inputs;
 

@@ -1,7 +1,7 @@
 //! The `[result]` of `run.toml`.
 
 use polariscope_geometry::{Evolution, EvolutionConfig, FiniteStep};
-use polariscope_report::{Align, Cell, Table, pretty};
+use polariscope_report::{Align, Cell, Table, fill, pretty};
 use polariscope_stats::{Estimate, PowerLaw, power_law};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,6 @@ use super::words;
 use crate::output;
 use crate::run::Shown;
 use crate::verbs::align::subject::Subject;
-use crate::verbs::geometry::terminal::fill;
 
 /// Steps whose error is above this are too long to say anything about order: kinks have passed, or more than the
 /// first derivative counts.

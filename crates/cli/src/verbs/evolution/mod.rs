@@ -5,6 +5,8 @@ mod page;
 mod picture;
 mod words;
 
+use polariscope_lens::afford;
+use polariscope_report::counted;
 use std::time::Instant;
 
 use clap::Args;
@@ -21,8 +23,8 @@ use super::geometry::command;
 use super::geometry::options::{ProbeArg, networks};
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
-use crate::estimate::{afford, announce};
-use crate::output::counted;
+use crate::estimate::announce;
+
 use crate::progress::Progress;
 use crate::run::{self, Opened, Request, RunDirectory, fingerprint};
 use answer::{Moved, Source};
@@ -90,7 +92,7 @@ pub fn run(args: &EvolutionArgs, common: &Common) -> Result<(), CliError> {
     let mut configuration = subject.architecture.configuration(graph)?;
     subject.configure(&mut configuration);
     configuration.insert("evolution".into(), toml::Value::Table(table(&config)));
-    let request = Request::new("evolution", &graph.name, configuration, common);
+    let request = run::request("evolution", &graph.name, configuration, common);
     let dim = graph.input().len();
     let square = 8.0 * (dim as f64).powi(2);
     let bytes = (GROUPS as f64 + MATRICES) * square + 16.0 * x.len() as f64;

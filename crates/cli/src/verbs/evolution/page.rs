@@ -10,7 +10,6 @@ use super::answer::{Moved, SHORT};
 use super::picture::Blocks;
 use crate::verbs::align::subject::Subject;
 use crate::verbs::geometry::page::plane::Plane;
-use crate::verbs::geometry::page::reproduce;
 use crate::verbs::geometry::page::words::percent;
 
 /// Directions drawn.
@@ -53,7 +52,7 @@ pub fn page(view: &View, command: &str, settings: Vec<(String, String)>) -> Page
             )
             .table(view.moved.table()),
     );
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

@@ -1,11 +1,10 @@
 //! The finding in plain words.
 
 use polariscope_geometry::EvolutionConfig;
-use polariscope_report::pretty;
+use polariscope_report::{counted, pretty};
 use polariscope_stats::Estimate;
 
 use super::answer::{Moved, SHORT, Source};
-use crate::output::counted;
 use crate::verbs::align::subject::Subject;
 
 /// Correlations below this are no likeness.

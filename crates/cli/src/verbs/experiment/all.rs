@@ -2,14 +2,13 @@
 
 use std::time::Instant;
 
-use polariscope_report::{Align, Page, Section, Table};
+use polariscope_report::{Align, Page, Section, Table, counted, duration};
 
 use super::answer::Answer;
 use super::{ExperimentArgs, KERNELS, Name, one, trials};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::output::{self, counted};
-use crate::progress::duration;
+use crate::output;
 use crate::run::write_atomically;
 
 /// Beside the directories of the experiments.

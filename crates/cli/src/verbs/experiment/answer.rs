@@ -1,13 +1,12 @@
 //! The `[result]` of `run.toml`: verdicts, and the means in a few rows.
 
 use polariscope_experiment::{Grid, Outcome, Table, Verdict, View};
-use polariscope_report::{Align, Table as Rows, pretty};
+use polariscope_report::{Align, Table as Rows, counted, fill, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use crate::output::{self, counted};
+use crate::output;
 use crate::run::Shown;
-use crate::verbs::geometry::terminal::fill;
 
 /// What came of an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]

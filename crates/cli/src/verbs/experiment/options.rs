@@ -2,11 +2,11 @@
 
 use polariscope_data::{Dataset, Labels, Split};
 use polariscope_kernels::experiments::{Problem, Training};
+use polariscope_lens::afford;
 
 use super::{ExperimentArgs, Name, Scale};
 use crate::args::{Common, Dtype};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::run::fingerprint;
 
 /// Refuses what an experiment does not take.

@@ -1,5 +1,6 @@
 //! Runs any experiment: cells in order, a checkpoint after each, then verdicts and the page from the table alone.
 
+use polariscope_report::{counted, duration};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,7 @@ use super::{ExperimentArgs, page};
 use crate::args::Common;
 use crate::error::CliError;
 use crate::estimate::announce;
-use crate::output::counted;
-use crate::progress::{Progress, duration};
+use crate::progress::Progress;
 use crate::run::{self, Opened, Request, RunDirectory};
 
 /// The table, as checkpoint and as result.
@@ -42,7 +42,7 @@ where
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => {
             run::show::<Answer>(&path, &record, common)?;
-            return run::read(&path, &record);
+            return Ok(record.result(&path)?);
         }
     };
     let mut table = Table::new(&design);
@@ -62,7 +62,7 @@ where
             |cells| clock.borrow().begin(cells),
             |table| {
                 clock.borrow_mut().end(table, bytes, common);
-                directory.checkpoint(TABLE, table.to_csv().as_bytes())
+                Ok(directory.checkpoint(TABLE, table.to_csv().as_bytes())?)
             },
         )?;
         match experiment.follow(&table) {
@@ -90,7 +90,7 @@ where
 /// What an experiment is about to compute.
 pub fn request(view: &dyn View, mut configuration: toml::Table, common: &Common) -> Request {
     configuration.insert("experiment".into(), view.name().into());
-    Request::new("experiment", view.name(), configuration, common)
+    run::request("experiment", view.name(), configuration, common)
 }
 
 /// The cells that `--only` leaves.

@@ -105,17 +105,15 @@ impl Found {
                 "directions_factor.npy",
                 &npy::encode(&[n, n], &spectrum.vectors),
             )?;
-            return directory.write(FACTOR, &npy::encode(&[n, n], &matrix.factor));
+            return Ok(directory.write(FACTOR, &npy::encode(&[n, n], &matrix.factor))?);
         }
         let directions: Vec<f64> = match matrix.channels {
             1 => spectrum.vectors.clone(),
             _ => (0..dim).flat_map(|i| spectrum.direction(i)).collect(),
         };
         directory.write("directions.npy", &npy::encode(&[dim, dim], &directions))?;
-        directory.write(
-            "geometry.npy",
-            &npy::encode(&[dim, dim], &matrix.to_dense()),
-        )
+        let dense = npy::encode(&[dim, dim], &matrix.to_dense());
+        Ok(directory.write("geometry.npy", &dense)?)
     }
 
     /// Reads a finished run.

@@ -1,5 +1,7 @@
 //! From a question to a geometry.
 
+use polariscope_lens::afford;
+use polariscope_report::{counted, memory};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -18,8 +20,8 @@ use super::options::{Integrate, Question};
 use super::page::Agreement;
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::{afford, announce, memory};
-use crate::output::counted;
+use crate::estimate::announce;
+
 use crate::progress::Progress;
 use crate::run::RunDirectory;
 use crate::watch::{STATE, Watch, Work};
@@ -79,7 +81,7 @@ fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
         ),
     };
     afford(bytes, advice)
-        .map_err(|e| e.about(&format!("G has {dim} × {dim} entries ({})", memory(square))))
+        .map_err(|e| CliError::from(e).about(&format!("G has {dim} × {dim} entries ({})", memory(square))))
 }
 
 /// The sampler of a question.

@@ -14,12 +14,12 @@ use polariscope_geometry::{Float, Gradient, Limit, Method, Probe, Readouts, Shar
 use polariscope_graph::Graph;
 use polariscope_meanfield::{ExactProbe, exact_applies};
 use polariscope_network::Weights;
-use polariscope_report::{grouped, pretty};
+use polariscope_report::{counted, grouped, pretty};
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::checkpoint;
 use crate::error::CliError;
-use crate::output::{self, counted};
+use crate::output;
 use crate::run::{self, Opened, Request, RunDirectory, fingerprint_bytes};
 use answer::{Answer, Found, TEXT};
 use compute::Clock;
@@ -114,7 +114,7 @@ impl<T: Float> Job<T> {
             let text = format!("{}/{}", shard.index + 1, shard.count);
             configuration.insert("shard".into(), text.into());
         }
-        let request = Request::new("geometry", &graph.name, configuration, common);
+        let request = run::request("geometry", &graph.name, configuration, common);
         Ok(Self {
             graph,
             question,
@@ -247,7 +247,7 @@ pub fn write(
     let view = view(graph, question, request, found);
     clock.time("report", || -> Result<(), CliError> {
         directory.write(TEXT, terminal::summary(&view).as_bytes())?;
-        directory.write_page(&page::page(&view))
+        Ok(directory.write_page(&page::page(&view))?)
     })?;
     found.answer.seconds = clock.stages();
     Ok(())

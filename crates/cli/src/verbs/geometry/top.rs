@@ -2,14 +2,16 @@
 
 use polariscope_data::npy;
 use polariscope_geometry::{Float, Limit, Method, TopSampler};
-use polariscope_report::{Align, Axis, Page, Plot, Section, Series, Table, pretty};
+use polariscope_lens::afford;
+use polariscope_report::{Align, Axis, Page, Plot, Section, Series, Table, counted, pretty};
 use serde::{Deserialize, Serialize};
 
 use super::{Job, command, compute};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::{afford, announce};
-use crate::output::{self, counted};
+use crate::estimate::announce;
+
+use crate::output;
 use crate::progress::Progress;
 use crate::run::{self, Opened, Shown};
 

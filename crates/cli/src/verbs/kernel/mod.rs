@@ -23,7 +23,7 @@ use super::geometry::options::shard;
 use crate::args::{ArchitectureArgs, Common, Dtype, seed};
 use crate::checkpoint;
 use crate::error::CliError;
-use crate::run::{self, Opened, Request, fingerprint_bytes};
+use crate::run::{self, Opened, fingerprint_bytes};
 use crate::samples::Inputs;
 use answer::{Answer, Part};
 use compute::Job;
@@ -174,7 +174,7 @@ fn kernel<T: Number + Stored>(args: &KernelArgs, common: &Common) -> Result<(), 
     if let Some(shard) = args.shard {
         set("shard", format!("{}/{}", shard.index + 1, shard.count));
     }
-    let request = Request::new("kernel", &graph.name, configuration, common);
+    let request = run::request("kernel", &graph.name, configuration, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) if args.shard.is_none() => {

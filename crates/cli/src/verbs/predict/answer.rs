@@ -2,7 +2,7 @@
 
 use polariscope_data::npy;
 use polariscope_geometry::{Expansion, Form, Predictor, Ridge};
-use polariscope_report::{Align, Table, pretty};
+use polariscope_report::{Align, Table, fill, pretty};
 use polariscope_trials::{Candidates, FrequencyMap, Training};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,6 @@ use super::words::{self, Contrast, Reading};
 use crate::error::CliError;
 use crate::output;
 use crate::run::{RunDirectory, Shown};
-use crate::verbs::geometry::terminal::fill;
 
 /// What was found, in numbers and words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -188,7 +187,7 @@ impl<'a> Outcome<'a> {
             };
             directory.write(file, &array)?;
         }
-        directory.write("curve.csv", curve::table(&self.lines).to_csv().as_bytes())
+        Ok(directory.write("curve.csv", curve::table(&self.lines).to_csv().as_bytes())?)
     }
 }
 

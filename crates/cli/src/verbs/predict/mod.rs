@@ -9,6 +9,7 @@ mod page;
 mod question;
 mod words;
 
+use polariscope_lens::afford;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -21,10 +22,9 @@ use serde::{Deserialize, Serialize};
 use super::geometry::command;
 use crate::args::{ArchitectureArgs, Common, count};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{self, Opened, Request, RunDirectory};
+use crate::run::{self, Opened, RunDirectory};
 use answer::{Outcome, Predicted};
 use question::Question;
 
@@ -74,7 +74,7 @@ pub fn run(args: &PredictArgs, common: &Common) -> Result<(), CliError> {
         MATRICES * 8.0 * dim * dim,
         "use a smaller --input; the geometry is a matrix over inputs",
     )?;
-    let request = Request::new(
+    let request = run::request(
         "predict",
         &question.scalar.name,
         question.configuration.clone(),
@@ -195,7 +195,7 @@ impl Kept {
     fn write(&self, directory: &mut RunDirectory) -> Result<(), CliError> {
         let text = toml::to_string(self)
             .map_err(|e| CliError::Failed(format!("cannot express the trainings as TOML: {e}")))?;
-        directory.checkpoint(TRAININGS, text.as_bytes())
+        Ok(directory.checkpoint(TRAININGS, text.as_bytes())?)
     }
 }
 

@@ -1,14 +1,12 @@
 //! `report.html`: the map or the number, the curve over samples, the calibration.
 
 use polariscope_report::{
-    Axis, ColourMap, Extent, Field, Page, Plot, Section, Series, grouped, pretty,
+    Axis, ColourMap, Extent, Field, Page, Plot, Section, Series, counted, grouped, pretty,
 };
 use polariscope_trials::{FrequencyMap, TELLING};
 
 use super::answer::Outcome;
 use super::question::Target;
-use crate::output::counted;
-use crate::verbs::geometry::page::reproduce;
 
 /// Points of a line over directions.
 const POINTS: usize = 1000;
@@ -32,7 +30,7 @@ pub fn page(outcome: &Outcome, command: &str, settings: Vec<(String, String)>) -
     page.push(samples(outcome));
     page.push(calibration(outcome));
     page.push(caveats(outcome));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

@@ -1,12 +1,11 @@
 //! The prediction in plain words. What is more than a number is said only where the numbers bear it.
 
 use polariscope_geometry::{Form, LinearProblem, Ridge};
-use polariscope_report::{grouped, pretty};
+use polariscope_report::{counted, grouped, pretty};
 use polariscope_trials::FrequencyMap;
 
 use super::answer::Range;
 use super::question::Target;
-use crate::output::counted;
 
 /// Mean error that the method itself is allowed, whatever the error of δ.
 const METHOD: f64 = 0.05;

@@ -1,13 +1,13 @@
 //! What `regress` says at the end.
 
-use polariscope_report::{Align, Cell, Table, pretty};
+use polariscope_report::{Align, Cell, Table, counted, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::learn::Learnt;
 use super::options::Plan;
 use super::targets::{Fit, Score, Targets};
-use crate::output::{self, counted};
+use crate::output;
 use crate::run::Shown;
 use crate::verbs::align::subject::Subject;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use polariscope_data::{symmetric_eigen, symmetric_eigenvalues};
 use polariscope_kernels::inference::{Conditioning, Descent, InferenceError, Posterior, Time};
-use polariscope_report::{Align, Table};
+use polariscope_report::{Align, Table, counted};
 
 use super::gram::Grams;
 use super::options::{Kind, Plan};
@@ -15,7 +15,6 @@ use super::targets::{Fit, Score, Targets};
 use crate::args::{Common, Dtype};
 use crate::error::CliError;
 use crate::estimate::announce;
-use crate::output::counted;
 
 /// Times of the default path.
 const TIMES: usize = 30;

@@ -15,6 +15,7 @@ mod options;
 mod page;
 mod targets;
 
+use polariscope_lens::afford;
 use std::time::Instant;
 
 use clap::Args;
@@ -27,8 +28,7 @@ use super::geometry::command;
 use super::kernel::store::Stored;
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
-use crate::estimate::afford;
-use crate::run::{self, Opened, Request, RunDirectory};
+use crate::run::{self, Opened, RunDirectory};
 use answer::Answer;
 use gram::Grams;
 use learn::Learnt;
@@ -90,7 +90,7 @@ fn regress<T: Float + Real + Stored>(args: &RegressArgs, common: &Common) -> Res
     let mut configuration = subject.architecture.configuration(graph)?;
     subject.configure(&mut configuration);
     plan.configure(&mut configuration);
-    let request = Request::new("regress", &graph.name, configuration, common);
+    let request = run::request("regress", &graph.name, configuration, common);
     let bytes = gram::bytes::<T>(&engine, targets.samples());
     afford(bytes, "give fewer samples with --train and --test")?;
     let mut directory = match run::open(&request, common)? {

@@ -7,7 +7,6 @@ use super::learn::{Learnt, Moment};
 use super::mistakes;
 use super::targets::Targets;
 use crate::verbs::align::subject::Subject;
-use crate::verbs::geometry::page::reproduce;
 
 /// Groups of test samples in the figure of the posterior's variance.
 const GROUPS: usize = 12;
@@ -55,7 +54,7 @@ pub fn page(view: &View, command: &str, settings: Vec<(String, String)>) -> Page
         eigenvalues(view),
     ];
     sections.into_iter().flatten().for_each(|s| page.push(s));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

@@ -60,7 +60,7 @@ impl Targets {
             return Err(CliError::Usage(format!(
                 "data '{}' has {} to test by; give at least 2 with --test, or npy:X,Y,XTEST,YTEST",
                 data.name,
-                crate::output::counted(data.test.len() as u64, "sample")
+                polariscope_report::counted(data.test.len() as u64, "sample")
             )));
         }
         let classes = match (&data.train.y, &data.test.y) {

@@ -1,14 +1,13 @@
 //! The `[result]` of `run.toml` on spheres.
 
 use polariscope_kernels::spheres::{Band, Product, Profile, Spectrum, System};
-use polariscope_report::{Align, Cell, Table, pretty};
+use polariscope_report::{Align, Cell, Table, fill, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::words;
 use crate::output;
 use crate::run::Shown;
-use crate::verbs::geometry::terminal::fill;
 
 /// Rows in a terminal.
 const ROWS: usize = 20;

@@ -3,18 +3,17 @@
 use polariscope_data::{Dataset, npy, symmetric_eigenvalues};
 use polariscope_graph::Graph;
 use polariscope_infinite::{Kernel, Wanted};
-use polariscope_report::{Align, Table, grouped, pretty};
+use polariscope_lens::afford;
+use polariscope_report::{Align, Table, counted, fill, grouped, pretty};
 use serde::{Deserialize, Serialize};
 
 use super::{KindArg, SpectrumArgs, page};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::afford;
-use crate::output::{self, counted};
-use crate::run::{self, Opened, Request, Shown, fingerprint};
+use crate::output;
+use crate::run::{self, Opened, Shown, fingerprint};
 use crate::samples::Inputs;
 use crate::verbs::geometry::command;
-use crate::verbs::geometry::terminal::fill;
 use crate::verbs::train::problem::fitted;
 
 /// The `[result]` of `run.toml`.
@@ -73,7 +72,7 @@ pub fn run(args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
         KindArg::Ntk | KindArg::Exp => (Wanted::Both, "ntk"),
     };
     configuration.insert("kind".into(), name.into());
-    let request = Request::new("spectrum", &graph.name, configuration, common);
+    let request = run::request("spectrum", &graph.name, configuration, common);
     afford(5.0 * 8.0 * (m as f64).powi(2), "give fewer --samples")?;
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,

@@ -1,12 +1,10 @@
 //! `report.html`: the answer, the decay, the levels.
 
 use polariscope_kernels::spheres::Spectrum;
-use polariscope_report::{Axis, Page, Plot, Section, Series, grouped, pretty};
+use polariscope_report::{Axis, Page, Plot, Section, Series, counted, grouped, pretty};
 
 use super::gram::Gram;
 use super::spheres::Outcome;
-use crate::output::counted;
-use crate::verbs::geometry::page::reproduce;
 
 /// Levels in the table of the page.
 const ROWS: usize = 60;
@@ -54,7 +52,7 @@ pub fn spheres(outcome: &Outcome, command: &str, settings: Vec<(String, String)>
     if !found.plateaus.is_empty() {
         page.push(plateaus(outcome));
     }
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }
@@ -224,7 +222,7 @@ pub fn gram(
         "Directions on the left are learnt first and from few samples.",
     ));
     page.push(Section::new("In numbers").table(found.table()));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

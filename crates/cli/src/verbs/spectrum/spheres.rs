@@ -6,13 +6,13 @@ use polariscope_graph::Activation;
 use polariscope_kernels::spheres::{
     Kind, Points, Product, Profile, Spectrum, System, bands, fit, regress,
 };
+use polariscope_lens::afford;
 use polariscope_meanfield::dual::{Pair, dual};
 
 use super::answer::{Levels, Plateau};
 use super::{KindArg, SpectrumArgs, page};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::run::{self, Opened, Request};
 use crate::verbs::geometry::command;
 
@@ -153,7 +153,7 @@ fn request(product: Product, profile: &Profile, args: &SpectrumArgs, common: &Co
             table.insert(name.into(), toml::Value::Integer(size as i64));
         }
     }
-    Request::new("spectrum", &args.architecture, table, common)
+    run::request("spectrum", &args.architecture, table, common)
 }
 
 fn outcome(

@@ -1,9 +1,8 @@
 //! What an architecture learns, in words.
 
-use polariscope_report::{grouped, pretty};
+use polariscope_report::{counted, grouped, pretty};
 
 use super::answer::Levels;
-use crate::output::counted;
 
 /// Farther than this many standard errors is no agreement.
 const FAR: f64 = 4.0;

@@ -2,14 +2,13 @@
 
 use polariscope_graph::{Graph, Shape};
 use polariscope_kernels::symmetry::{Finding, Group};
-use polariscope_report::{Align, Table, grouped};
+use polariscope_report::{Align, Table, fill, grouped};
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Checked, Measured};
 use super::words;
 use crate::output;
 use crate::run::Shown;
-use crate::verbs::geometry::terminal::fill;
 
 /// Kernels closer than this are equal.
 pub const SAME_KERNEL: f64 = 1e-10;

@@ -13,7 +13,7 @@ use super::align::subject::Subject;
 use super::geometry::command;
 use crate::args::{ArchitectureArgs, Common, count};
 use crate::error::CliError;
-use crate::run::{self, Opened, Request};
+use crate::run::{self, Opened};
 use answer::Symmetry;
 use measure::{Material, measure};
 
@@ -50,7 +50,7 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
     if let Some(subject) = &subject {
         subject.configure(&mut configuration);
     }
-    let request = Request::new("symmetry", &graph.name, configuration, common);
+    let request = run::request("symmetry", &graph.name, configuration, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => return run::show::<Symmetry>(&path, &record, common),

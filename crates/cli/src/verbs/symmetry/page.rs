@@ -4,7 +4,6 @@ use polariscope_graph::Graph;
 use polariscope_report::{Axis, BarChart, Bars, Page, Section, grouped};
 
 use super::answer::{Symmetry, number};
-use crate::verbs::geometry::page::reproduce;
 
 /// Where bars of exact equality are drawn: below every rounding error.
 const FLOOR: f64 = 1e-17;
@@ -28,7 +27,7 @@ pub fn page(
     page.facts(facts(found));
     page.push(chart(found));
     page.push(table(found));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use polariscope_kernels::empirical::{Float, Snapshot};
-use polariscope_report::{Axis, pretty};
+use polariscope_report::{Axis, counted, duration, pretty};
 use polariscope_train::{Config, Outcome, Row, State, Trainer, csv};
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,7 @@ use super::report::{Curves, Point};
 use super::scores::Scores;
 use super::tangent::{Following, Tangent};
 use crate::error::CliError;
-use crate::output::{self, counted};
-use crate::progress::duration;
+use crate::output;
 use crate::run::{self, Shown};
 use crate::watch::{STATE, Watch, Work};
 

@@ -2,7 +2,7 @@
 
 use polariscope_diff::Number;
 use polariscope_network::Weights;
-use polariscope_report::{Axis, grouped, pretty};
+use polariscope_report::{Axis, counted, grouped, pretty};
 use polariscope_train::{Control, Flow, FlowConfig, FlowRow, FlowState, StopReason, flow_csv};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::Job;
 use super::report::{Curves, Point};
 use super::scores::Scores;
 use crate::error::CliError;
-use crate::output::{self, counted};
+use crate::output;
 use crate::run::{self, Shown};
 use crate::watch::{STATE, Watch, Work};
 

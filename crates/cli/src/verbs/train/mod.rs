@@ -11,10 +11,10 @@ mod tangent;
 use clap::Args;
 use polariscope_diff::Precision;
 use polariscope_kernels::empirical::Float;
+use polariscope_lens::afford;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
-use crate::estimate::afford;
 use crate::run::{self, Opened, Request, RunDirectory};
 use options::{Method, TrainingArgs};
 use problem::Problem;
@@ -59,7 +59,7 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
         }
         configuration.insert("ntk".into(), toml::Value::Integer(points as i64));
     }
-    let request = Request::new("train", &problem.graph.name, configuration, common);
+    let request = run::request("train", &problem.graph.name, configuration, common);
     let bytes = method.memory(&problem, common.dtype.size());
     afford(bytes, "choose a smaller network or fewer samples at a time")?;
     let directory = match run::open(&request, common)? {

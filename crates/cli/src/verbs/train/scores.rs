@@ -1,11 +1,10 @@
 //! How well a network does at the end.
 
-use polariscope_report::{Align, Table, pretty};
+use polariscope_report::{Align, Table, counted, pretty};
 use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use super::report::Point;
-use crate::output::counted;
 
 /// Losses and accuracies of both sets.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,12 +2,11 @@
 
 use polariscope_diff::Device;
 use polariscope_kernels::empirical::{Float, Follower, Snapshot};
-use polariscope_report::{Axis, Plot, Section, Series, pretty};
+use polariscope_report::{Axis, Plot, Section, Series, counted, pretty};
 use polariscope_train::{Config, Control, Observer, Row, State};
 
 use super::problem::Problem;
 use crate::error::CliError;
-use crate::output::counted;
 use crate::run::RunDirectory;
 use crate::watch::Watch;
 

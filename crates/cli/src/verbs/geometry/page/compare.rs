@@ -7,7 +7,7 @@ use super::reading::{Preference, Reading};
 use super::source::Voice;
 use super::weight::Weight;
 use super::words::{about, share, times};
-use super::{View, input, is_uneven, pretty_weight, reproduce, with_error, words};
+use super::{View, input, is_uneven, pretty_weight, with_error, words};
 
 /// Rows and columns of a matrix in a column.
 const SMALL: usize = 256;
@@ -75,7 +75,7 @@ pub fn compare_page(
         page.push(alike(&names, corr));
     }
     page.push(Section::new("How they were found").table(methods(views)));
-    page.push(reproduce(command));
+    page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }

@@ -141,7 +141,7 @@ pub fn page(view: &View) -> Page {
         page.push(agreement(&view.agreement));
     }
     page.push(provenance(view));
-    page.push(reproduce(&view.command));
+    page.push(Section::reproduce(view.command.as_str()));
     page.configure(view.settings.iter().cloned());
     page
 }
@@ -391,10 +391,4 @@ pub(super) fn numbers(view: &View) -> Table {
         table.push([name.into(), with_error(value, error).into()]);
     }
     table
-}
-
-pub(crate) fn reproduce(command: &str) -> Section {
-    Section::new("Reproduce")
-        .prose("The same command gives the same bits, on any number of threads:")
-        .command(command)
 }

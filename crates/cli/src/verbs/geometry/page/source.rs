@@ -1,9 +1,7 @@
 //! Which geometry is shown and how it was found. What may be said of it follows from that.
 
 use polariscope_geometry::{Gradient, Method};
-use polariscope_report::grouped;
-
-use crate::output::counted;
+use polariscope_report::{counted, grouped};
 
 /// The inputs at which gradients were taken.
 #[derive(Clone, Debug, PartialEq)]

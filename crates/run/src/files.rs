@@ -4,19 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Component, Path};
 
-use crate::error::CliError;
+use crate::RunError;
 
 /// Writes to a temporary name beside the target, then renames. A place that cannot be written is bad usage, a full
 /// disk is not.
-pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), CliError> {
-    let failed = |e: io::Error| {
-        let message = format!("cannot write {}: {e}", path.display());
-        match e.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                CliError::Failed(message)
-            }
-            _ => CliError::Usage(message),
-        }
+pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), RunError> {
+    let failed = |source: io::Error| RunError::Write {
+        path: path.into(),
+        source,
     };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
@@ -74,7 +69,7 @@ pub fn numbered(parent: &Path, stem: &str) -> Vec<u64> {
 
 /// Removes files named by a record, and folders that this leaves empty. A record is a file that anyone
 /// may have edited: names that lead out of the directory are passed over.
-pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), CliError> {
+pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), RunError> {
     for name in names {
         let relative = Path::new(name);
         let inside = |c: Component| matches!(c, Component::Normal(_));
@@ -94,7 +89,7 @@ pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), CliError>
 }
 
 /// Removes checkpoints but keeps the lock that this process holds.
-pub fn empty_except_lock(partial: &Path) -> Result<(), CliError> {
+pub fn empty_except_lock(partial: &Path) -> Result<(), RunError> {
     for entry in fs::read_dir(partial).into_iter().flatten().flatten() {
         if entry.file_name() == "lock" {
             continue;
@@ -111,16 +106,16 @@ pub fn empty_except_lock(partial: &Path) -> Result<(), CliError> {
 }
 
 /// Removes a directory of ours.
-pub fn remove_dir(path: &Path) -> Result<(), CliError> {
+pub fn remove_dir(path: &Path) -> Result<(), RunError> {
     ignore_absent(fs::remove_dir_all(path), path)
 }
 
-fn ignore_absent(outcome: io::Result<()>, path: &Path) -> Result<(), CliError> {
+fn ignore_absent(outcome: io::Result<()>, path: &Path) -> Result<(), RunError> {
     match outcome {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(CliError::Failed(format!(
-            "cannot remove {}: {e}",
-            path.display()
-        ))),
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(RunError::Remove {
+            path: path.into(),
+            source,
+        }),
         _ => Ok(()),
     }
 }

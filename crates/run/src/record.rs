@@ -4,11 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Request, files};
-use crate::args::Common;
-use crate::error::CliError;
+use crate::{Options, Request, RunError, files};
 
 const FILE: &str = "run.toml";
 
@@ -45,12 +44,12 @@ pub struct Record {
 
 impl Record {
     /// The record of a run that starts now.
-    pub(super) fn begin(request: &Request, common: &Common) -> Self {
+    pub(crate) fn begin(request: &Request, options: &Options) -> Self {
         Self {
             status: Status::Unfinished,
             version: env!("CARGO_PKG_VERSION").to_string(),
             wall_seconds: 0.0,
-            threads: common.threads.unwrap_or_else(rayon::current_num_threads),
+            threads: options.threads,
             files: Vec::new(),
             configuration: request.configuration.clone(),
             result: toml::Table::new(),
@@ -58,7 +57,7 @@ impl Record {
     }
 
     /// The record in a directory, if there is one.
-    pub fn read(directory: &Path) -> Result<Option<Self>, CliError> {
+    pub fn read(directory: &Path) -> Result<Option<Self>, RunError> {
         let path = directory.join(FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -66,47 +65,54 @@ impl Record {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
-            Err(e) => {
-                return Err(CliError::Usage(format!(
-                    "cannot read {}: {e}",
-                    path.display()
-                )));
-            }
+            Err(source) => return Err(RunError::Read { path, source }),
         };
-        toml::from_str(&text).map(Some).map_err(|e| {
-            CliError::Usage(format!(
-                "{} is not the record of a run ({}); give another --out, or --force to replace it",
-                path.display(),
-                e.message()
-            ))
-        })
+        toml::from_str(&text)
+            .map(Some)
+            .map_err(|e: toml::de::Error| RunError::NoRecord {
+                path,
+                reason: e.message().to_string(),
+            })
     }
 
-    pub(super) fn write(&self, directory: &Path) -> Result<(), CliError> {
-        let text = toml::to_string(self)
-            .map_err(|e| CliError::Failed(format!("cannot express the run as TOML: {e}")))?;
+    /// The result, as the verb that wrote it has it.
+    pub fn result<R: DeserializeOwned>(&self, directory: &Path) -> Result<R, RunError> {
+        let result = toml::Value::Table(self.result.clone());
+        result
+            .try_into()
+            .map_err(|e: toml::de::Error| RunError::NoResult {
+                directory: directory.into(),
+                reason: e.message().to_string(),
+            })
+    }
+
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), RunError> {
+        let text = toml::to_string(self).map_err(|e| RunError::Toml {
+            what: "the run",
+            reason: e.to_string(),
+        })?;
         files::write_atomically(&directory.join(FILE), text.as_bytes())
     }
 
     /// Whether this version can go on from here: a finished run needs nothing, an unfinished one must
     /// end bitwise as it would have without the interruption.
-    pub(super) fn usable(&self) -> bool {
+    pub(crate) fn usable(&self) -> bool {
         self.status == Status::Finished || self.version == env!("CARGO_PKG_VERSION")
     }
 
     /// Refuses a run that is not the one asked for.
-    pub(super) fn check(&self, directory: &Path, request: &Request) -> Result<(), CliError> {
-        let directory = directory.display();
+    pub(crate) fn check(&self, directory: &Path, request: &Request) -> Result<(), RunError> {
         if let Some(difference) = difference(&self.configuration, &request.configuration) {
-            return Err(CliError::Usage(format!(
-                "{directory} holds another run ({difference}); give another --out, or --force to replace it"
-            )));
+            return Err(RunError::Another {
+                directory: directory.into(),
+                difference,
+            });
         }
         if !self.usable() {
-            return Err(CliError::Usage(format!(
-                "{directory} holds an unfinished run of version {}; give another --out, or --force to replace it",
-                self.version
-            )));
+            return Err(RunError::Version {
+                directory: directory.into(),
+                version: self.version.clone(),
+            });
         }
         Ok(())
     }

@@ -18,9 +18,11 @@
 //! Without `--out` the newest `runs/<verb>-<arch>-<n>` with the same configuration is treated so; if there
 //! is none, or with `--force`, the next number is taken and nothing is replaced.
 
+#![forbid(unsafe_code)]
+
+mod error;
 mod files;
 mod record;
-mod shown;
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -30,13 +32,9 @@ use std::time::Instant;
 use polariscope_report::Page;
 use serde::Serialize;
 
-use crate::args::Common;
-use crate::error::CliError;
-use crate::output;
-
+pub use error::RunError;
 pub use files::{fingerprint, fingerprint_bytes, write_atomically};
 pub use record::{Record, Status};
-pub use shown::{Shown, finish, read, show};
 
 /// Where runs without `--out` go.
 const RUNS: &str = "runs";
@@ -55,22 +53,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with what every verb's result depends on added to its own `configuration`.
-    pub fn new(
-        verb: &'static str,
-        architecture: &str,
-        mut configuration: toml::Table,
-        common: &Common,
-    ) -> Self {
-        configuration.extend(common.configuration());
-        configuration.insert("verb".into(), verb.into());
-        Self {
-            verb,
-            architecture: architecture.to_string(),
-            configuration,
-        }
-    }
-
     /// Names and values for the end of a report.
     pub fn settings(&self) -> Vec<(String, String)> {
         let mut settings = Vec::new();
@@ -91,6 +73,17 @@ fn flatten(path: &str, table: &toml::Table, settings: &mut Vec<(String, String)>
     }
 }
 
+/// Where a run goes.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The directory; else the next free one of its name in `runs/`.
+    pub out: Option<PathBuf>,
+    /// Whether an earlier run there is replaced.
+    pub force: bool,
+    /// Threads, for the record; the result does not depend on them.
+    pub threads: usize,
+}
+
 /// What was found at the directory.
 #[derive(Debug)]
 pub enum Opened {
@@ -108,19 +101,20 @@ pub struct RunDirectory {
     /// Seconds that earlier, interrupted processes worked.
     earlier: f64,
     started: Instant,
+    resumed: bool,
     /// Held until the end; `None` where the file system knows no locks.
     _lock: Option<File>,
 }
 
 /// Opens the directory of a run by the rules above.
-pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
-    match &common.out {
-        Some(path) => open_at(path, request, common),
-        None => open_default(Path::new(RUNS), request, common),
+pub fn open(request: &Request, options: &Options) -> Result<Opened, RunError> {
+    match &options.out {
+        Some(path) => open_at(path, request, options),
+        None => open_default(Path::new(RUNS), request, options),
     }
 }
 
-fn open_default(runs: &Path, request: &Request, common: &Common) -> Result<Opened, CliError> {
+fn open_default(runs: &Path, request: &Request, options: &Options) -> Result<Opened, RunError> {
     let stem = format!(
         "{}-{}",
         request.verb,
@@ -128,7 +122,7 @@ fn open_default(runs: &Path, request: &Request, common: &Common) -> Result<Opene
     );
     let mut numbers = files::numbered(runs, &stem);
     numbers.sort_unstable();
-    if !common.force {
+    if !options.force {
         for n in numbers.iter().rev() {
             let path = runs.join(format!("{stem}-{n}"));
             // Records that cannot be read are somebody else's: they are in nobody's way here.
@@ -136,19 +130,19 @@ fn open_default(runs: &Path, request: &Request, common: &Common) -> Result<Opene
                 && record.configuration == request.configuration
                 && record.usable()
             {
-                return open_at(&path, request, common);
+                return open_at(&path, request, options);
             }
         }
     }
-    fs::create_dir_all(runs).map_err(|e| unwritable(runs, &e))?;
+    fs::create_dir_all(runs).map_err(|e| RunError::unwritable(runs, e))?;
     let mut n = numbers.last().map_or(1, |n| n.saturating_add(1));
     loop {
         let path = runs.join(format!("{stem}-{n}"));
         match fs::create_dir(&path) {
-            Ok(()) => return open_at(&path, request, common),
+            Ok(()) => return open_at(&path, request, options),
             // Another process took the number a moment ago.
             Err(e) if e.kind() == ErrorKind::AlreadyExists && n < u64::MAX => n += 1,
-            Err(e) => return Err(unwritable(&path, &e)),
+            Err(e) => return Err(RunError::unwritable(&path, e)),
         }
     }
 }
@@ -178,102 +172,85 @@ pub fn find(request: &Request, out: Option<&Path>) -> Option<PathBuf> {
     })
 }
 
-fn open_at(path: &Path, request: &Request, common: &Common) -> Result<Opened, CliError> {
+fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, RunError> {
     // A first look without the lock, so that a finished run can be shown from a read-only place.
-    if !common.force
+    if !options.force
         && let Some(record) = Record::read(path)?
     {
         record.check(path, request)?;
         if record.status == Status::Finished {
-            return Ok(finished(path, record, common));
+            return Ok(Opened::Finished(path.to_path_buf(), record));
         }
     }
     let partial = path.join(PARTIAL);
-    fs::create_dir_all(&partial).map_err(|e| unwritable(path, &e))?;
+    fs::create_dir_all(&partial).map_err(|e| RunError::unwritable(path, e))?;
     let lock = lock(path, &partial.join("lock"))?;
     // Another process may have finished while we waited for the lock.
     let found = match Record::read(path) {
         Ok(found) => found,
-        Err(_) if common.force => None,
+        Err(_) if options.force => None,
         Err(e) => return Err(e),
     };
     let (record, earlier) = match found {
-        Some(old) if common.force => {
+        Some(old) if options.force => {
             files::remove_listed(path, &old.files)?;
             files::empty_except_lock(&partial)?;
-            (Record::begin(request, common), 0.0)
+            (Record::begin(request, options), None)
         }
         Some(old) => {
             old.check(path, request)?;
             if old.status == Status::Finished {
                 drop(lock);
                 files::remove_dir(&partial)?;
-                return Ok(finished(path, old, common));
+                return Ok(Opened::Finished(path.to_path_buf(), old));
             }
-            output::note(
-                common,
-                &format!("resuming the unfinished run in {}", path.display()),
-            );
             let earlier = old.wall_seconds;
-            (old, earlier)
+            (old, Some(earlier))
         }
         None => {
             files::empty_except_lock(&partial)?;
-            (Record::begin(request, common), 0.0)
+            (Record::begin(request, options), None)
         }
     };
     let run = RunDirectory {
         path: path.to_path_buf(),
         record,
-        earlier,
+        earlier: earlier.unwrap_or(0.0),
         started: Instant::now(),
+        resumed: earlier.is_some(),
         _lock: lock,
     };
     run.save()?;
     Ok(Opened::Work(run))
 }
 
-fn finished(path: &Path, record: Record, common: &Common) -> Opened {
-    output::note(
-        common,
-        &format!(
-            "{} holds this run, finished; --force runs it again",
-            path.display()
-        ),
-    );
-    Opened::Finished(path.to_path_buf(), record)
-}
-
-fn lock(directory: &Path, path: &Path) -> Result<Option<File>, CliError> {
+fn lock(directory: &Path, path: &Path) -> Result<Option<File>, RunError> {
     let file = File::options().create(true).append(true).open(path);
-    let file = file.map_err(|e| unwritable(directory, &e))?;
+    let file = file.map_err(|e| RunError::unwritable(directory, e))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Err(CliError::Usage(format!(
-            "{} is being written by another process; wait for it or give another --out",
-            directory.display()
-        ))),
+        Err(TryLockError::WouldBlock) => Err(RunError::Busy {
+            directory: directory.into(),
+        }),
         // Some network file systems have no locks; working there unguarded beats not working.
         Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => Ok(None),
-        Err(TryLockError::Error(e)) => Err(unwritable(directory, &e)),
+        Err(TryLockError::Error(e)) => Err(RunError::unwritable(directory, e)),
     }
 }
 
-fn unwritable(path: &Path, e: &std::io::Error) -> CliError {
-    CliError::Usage(format!(
-        "cannot write to {}: {e}; give --out a directory that can be written",
-        path.display()
-    ))
-}
-
 impl RunDirectory {
+    /// Whether an interrupted process had begun.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes a result file; `name` may hold a folder, as in `figures/loss.svg`.
-    pub fn write(&mut self, name: &str, content: &[u8]) -> Result<(), CliError> {
+    pub fn write(&mut self, name: &str, content: &[u8]) -> Result<(), RunError> {
         if !self.record.files.iter().any(|f| f == name) {
             // Listed first: a later `--force` must find every file that may exist.
             self.record.files.push(name.to_string());
@@ -283,7 +260,7 @@ impl RunDirectory {
     }
 
     /// Writes `report.html` and its figures.
-    pub fn write_page(&mut self, page: &Page) -> Result<(), CliError> {
+    pub fn write_page(&mut self, page: &Page) -> Result<(), RunError> {
         for (name, content) in page.files() {
             self.write(&name, content.as_bytes())?;
         }
@@ -291,21 +268,18 @@ impl RunDirectory {
     }
 
     /// Writes a checkpoint to `partial/`.
-    pub fn checkpoint(&mut self, name: &str, content: &[u8]) -> Result<(), CliError> {
+    pub fn checkpoint(&mut self, name: &str, content: &[u8]) -> Result<(), RunError> {
         files::write_atomically(&self.path.join(PARTIAL).join(name), content)?;
         self.save()
     }
 
     /// Reads a checkpoint that this or an interrupted process wrote.
-    pub fn restore(&self, name: &str) -> Result<Option<Vec<u8>>, CliError> {
+    pub fn restore(&self, name: &str) -> Result<Option<Vec<u8>>, RunError> {
         let path = self.path.join(PARTIAL).join(name);
         match fs::read(&path) {
             Ok(content) => Ok(Some(content)),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(CliError::Failed(format!(
-                "cannot read {}: {e}",
-                path.display()
-            ))),
+            Err(source) => Err(RunError::Checkpoint { path, source }),
         }
     }
 
@@ -319,21 +293,22 @@ impl RunDirectory {
     }
 
     /// Makes a file that grew in `partial/` a result.
-    pub fn adopt(&mut self, name: &str) -> Result<(), CliError> {
+    pub fn adopt(&mut self, name: &str) -> Result<(), RunError> {
         let (from, to) = (self.growing(name), self.path.join(name));
         if from == to {
             return Ok(());
         }
         self.record.files.push(name.to_string());
         self.save()?;
-        fs::rename(&from, &to)
-            .map_err(|e| CliError::Failed(format!("cannot write {}: {e}", to.display())))
+        fs::rename(&from, &to).map_err(|source| RunError::Write { path: to, source })
     }
 
     /// Records the result, marks the run finished and removes its checkpoints.
-    pub fn finish(mut self, result: &impl Serialize) -> Result<Record, CliError> {
-        self.record.result = toml::Table::try_from(result)
-            .map_err(|e| CliError::Failed(format!("cannot express the result as TOML: {e}")))?;
+    pub fn finish(mut self, result: &impl Serialize) -> Result<Record, RunError> {
+        self.record.result = toml::Table::try_from(result).map_err(|e| RunError::Toml {
+            what: "the result",
+            reason: e.to_string(),
+        })?;
         self.record.status = Status::Finished;
         self.save()?;
         files::remove_dir(&self.path.join(PARTIAL))?;
@@ -347,7 +322,7 @@ impl RunDirectory {
         self.earlier + self.started.elapsed().as_secs_f64()
     }
 
-    fn save(&self) -> Result<(), CliError> {
+    fn save(&self) -> Result<(), RunError> {
         let mut record = self.record.clone();
         record.wall_seconds = self.wall_seconds();
         record.write(&self.path)
@@ -357,12 +332,13 @@ impl RunDirectory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
-    use clap::Parser;
 
-    fn common(options: &[&str]) -> Common {
-        let args = ["polariscope", "list", "--quiet"].iter().chain(options);
-        Cli::try_parse_from(args).unwrap().common
+    fn at(out: &Path, force: bool) -> Options {
+        Options {
+            out: Some(out.into()),
+            force,
+            threads: 1,
+        }
     }
 
     fn request(seed: i64) -> Request {
@@ -391,8 +367,8 @@ mod tests {
         }
     }
 
-    fn work(runs: &Path, seed: i64, options: &[&str]) -> RunDirectory {
-        match open_default(runs, &request(seed), &common(options)).unwrap() {
+    fn work(runs: &Path, seed: i64, force: bool) -> RunDirectory {
+        match open_default(runs, &request(seed), &at(runs, force)).unwrap() {
             Opened::Work(run) => run,
             Opened::Finished(path, _) => panic!("{} is finished", path.display()),
         }
@@ -402,19 +378,19 @@ mod tests {
     fn default_directories_are_numbered_resumed_and_shown() {
         let folder = Folder::new("default");
         let runs = folder.0.join("runs");
-        let mut first = work(&runs, 1, &[]);
+        let mut first = work(&runs, 1, false);
         assert!(first.path().ends_with("runs/train-lenet-1"));
         first.checkpoint("state", b"half way").unwrap();
         // Killed: the lock goes with the process.
         drop(first);
 
-        let other = work(&runs, 2, &[]);
+        let other = work(&runs, 2, false);
         assert!(other.path().ends_with("runs/train-lenet-2"));
         assert_eq!(other.restore("state").unwrap(), None);
-        let busy = open_default(&runs, &request(2), &common(&[])).unwrap_err();
+        let busy = open_default(&runs, &request(2), &at(&runs, false)).unwrap_err();
         assert!(busy.to_string().contains("another process"), "{busy}");
 
-        let again = work(&runs, 1, &[]);
+        let again = work(&runs, 1, false);
         assert!(again.path().ends_with("runs/train-lenet-1"));
         assert_eq!(
             again.restore("state").unwrap().as_deref(),
@@ -424,7 +400,7 @@ mod tests {
         again
             .finish(&toml::Table::from_iter([("loss".to_string(), 0.5.into())]))
             .unwrap();
-        match open_default(&runs, &request(1), &common(&[])).unwrap() {
+        match open_default(&runs, &request(1), &at(&runs, false)).unwrap() {
             Opened::Finished(path, record) => {
                 assert!(path.ends_with("runs/train-lenet-1"));
                 assert_eq!(record.result["loss"].as_float(), Some(0.5));
@@ -433,29 +409,19 @@ mod tests {
             }
             Opened::Work(run) => panic!("{} was opened again", run.path().display()),
         }
-        assert!(
-            work(&runs, 1, &["--force"])
-                .path()
-                .ends_with("runs/train-lenet-3")
-        );
+        assert!(work(&runs, 1, true).path().ends_with("runs/train-lenet-3"));
     }
 
     #[test]
     fn starting_over_forgets_checkpoints() {
         let folder = Folder::new("force");
         let out = folder.0.join("run");
-        let out = out.to_str().unwrap();
-        let open = |options: &[&str]| match open(&request(1), &common(options)).unwrap() {
+        let open = |force: bool| match open(&request(1), &at(&out, force)).unwrap() {
             Opened::Work(run) => run,
             Opened::Finished(..) => panic!("finished"),
         };
-        open(&["--out", out]).checkpoint("state", b"x").unwrap();
-        assert!(open(&["--out", out]).restore("state").unwrap().is_some());
-        assert!(
-            open(&["--out", out, "--force"])
-                .restore("state")
-                .unwrap()
-                .is_none()
-        );
+        open(false).checkpoint("state", b"x").unwrap();
+        assert!(open(false).restore("state").unwrap().is_some());
+        assert!(open(true).restore("state").unwrap().is_none());
     }
 }

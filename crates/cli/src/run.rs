@@ -1,0 +1,105 @@
+//! Runs as the command line has them: its options, its notes, its printing.
+
+use std::path::Path;
+
+use polariscope_run as run;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::args::Common;
+use crate::error::CliError;
+use crate::output;
+
+pub use run::{
+    Opened, Record, Request, RunDirectory, Status, find, fingerprint, fingerprint_bytes,
+    write_atomically,
+};
+
+/// The `[result]` of a verb.
+pub trait Shown: Serialize + DeserializeOwned {
+    /// For people; `directory` is where the files are.
+    fn text(&self, directory: &str) -> String;
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'a, R> {
+    directory: String,
+    files: &'a [String],
+    #[serde(flatten)]
+    result: &'a R,
+}
+
+/// A request with what every verb's result depends on added to its own `configuration`.
+pub fn request(
+    verb: &'static str,
+    architecture: &str,
+    mut configuration: toml::Table,
+    common: &Common,
+) -> Request {
+    configuration.extend(common.configuration());
+    configuration.insert("verb".into(), verb.into());
+    Request {
+        verb,
+        architecture: architecture.to_string(),
+        configuration,
+    }
+}
+
+/// Opens the directory of a run, saying what became of an earlier one.
+pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
+    let options = run::Options {
+        out: common.out.clone(),
+        force: common.force,
+        threads: common.threads.unwrap_or_else(rayon::current_num_threads),
+    };
+    let opened = run::open(request, &options)?;
+    match &opened {
+        Opened::Work(run) if run.is_resumed() => output::note(
+            common,
+            &format!("resuming the unfinished run in {}", run.path().display()),
+        ),
+        Opened::Work(_) => {}
+        Opened::Finished(path, _) => output::note(
+            common,
+            &format!(
+                "{} holds this run, finished; --force runs it again",
+                path.display()
+            ),
+        ),
+    }
+    Ok(opened)
+}
+
+/// Finishes a run and prints its result.
+pub fn finish<R: Shown>(
+    directory: RunDirectory,
+    result: &R,
+    common: &Common,
+) -> Result<(), CliError> {
+    let path = directory.path().to_path_buf();
+    let record = directory.finish(result)?;
+    print(&path, &record, result, common)
+}
+
+/// Prints the result of an earlier run.
+pub fn show<R: Shown>(path: &Path, record: &Record, common: &Common) -> Result<(), CliError> {
+    print(path, record, &record.result::<R>(path)?, common)
+}
+
+fn print<R: Shown>(
+    path: &Path,
+    record: &Record,
+    result: &R,
+    common: &Common,
+) -> Result<(), CliError> {
+    let directory = path.display().to_string();
+    if common.json {
+        return output::print_json(&Json {
+            directory,
+            files: &record.files,
+            result,
+        });
+    }
+    output::print(&result.text(&directory))
+}

@@ -1,0 +1,14 @@
+//! What every lens shares.
+//!
+//! A lens is a serialisable question, a function that answers it while an [`Observer`] looks on, and an answer that
+//! serialises. Its messages name settings of the question as data ([`Setting`]), so that a command line shows flags and
+//! another language its own arguments.
+#![forbid(unsafe_code)]
+
+mod memory;
+mod observer;
+mod setting;
+
+pub use memory::{TooLarge, afford};
+pub use observer::{Observer, Quiet, Stopped, Work};
+pub use setting::{Setting, render, settings};

@@ -1,0 +1,56 @@
+//! Who looks on while a lens works.
+
+use thiserror::Error;
+
+/// A piece of long work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// What is counted, in the plural.
+    pub unit: String,
+    /// Pieces that an interrupted process had done.
+    pub first: u64,
+    /// Pieces in all, or at most.
+    pub total: u64,
+    /// The work in words.
+    pub words: String,
+    /// Bytes that it needs.
+    pub bytes: f64,
+}
+
+/// The observer had the work stopped; it knows why.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the work was stopped")]
+pub struct Stopped;
+
+/// Looks on while a lens works: shows progress, keeps what is finished, may stop the work.
+pub trait Observer {
+    /// Work begins.
+    fn begin(&mut self, work: Work) {
+        let _ = work;
+    }
+
+    /// `done` pieces of the work are done; `state` makes a checkpoint from which it goes on to the same bits.
+    fn advance(&mut self, done: u64, state: &dyn Fn() -> Option<Vec<u8>>) -> Result<(), Stopped> {
+        let _ = (done, state);
+        Ok(())
+    }
+
+    /// The work is done.
+    fn end(&mut self) {}
+
+    /// What an interrupted process left of the work under way.
+    fn restore(&mut self) -> Result<Option<Vec<u8>>, Stopped> {
+        Ok(None)
+    }
+
+    /// A sentence for whoever reads along.
+    fn note(&mut self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Looks on without a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Observer for Quiet {}

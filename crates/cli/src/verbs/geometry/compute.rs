@@ -80,8 +80,9 @@ fn check_memory(graph: &Graph, question: &Question) -> Result<(), CliError> {
             "--top k finds the first k directions without the matrix",
         ),
     };
-    afford(bytes, advice)
-        .map_err(|e| CliError::from(e).about(&format!("G has {dim} × {dim} entries ({})", memory(square))))
+    afford(bytes, advice).map_err(|e| {
+        CliError::from(e).about(&format!("G has {dim} × {dim} entries ({})", memory(square)))
+    })
 }
 
 /// The sampler of a question.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 use polariscope_geometry::{Float, Gradient, Limit, Method, Probe, Readouts, Shard, best_probes};
 use polariscope_graph::Graph;
-use polariscope_meanfield::{ExactProbe, exact_applies};
+use polariscope_meanfield::{ExactProbe, exact_applies, mean_field_applies};
 use polariscope_network::Weights;
 use polariscope_report::{counted, grouped, pretty};
 
@@ -295,6 +295,7 @@ pub fn source(graph: &Graph, question: &Question, request: &Request, answer: &An
             true => Origin::Given,
             false => Origin::Drawn,
         },
+        predicts: mean_field_applies(graph, question.output.into()).is_ok(),
         networks: answer.networks.unwrap_or(0),
         probes: points(graph, question),
         readouts: match answer.readouts {

@@ -161,7 +161,7 @@ fn asked(view: &View) -> String {
                 "Along which directions of its {shape} input is {name} sensitive with these weights?"
             )
         }
-        Voice::Coherent | Voice::Sensitivity => format!(
+        Voice::Coherent | Voice::Shared | Voice::Sensitivity => format!(
             "Which directions of its {shape} input does {name} see before it has learnt anything, and which hardly?"
         ),
     }

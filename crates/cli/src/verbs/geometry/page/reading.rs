@@ -146,7 +146,9 @@ fn zeros(view: &View, isotropic: f64) -> Zeros {
             true => Zeros::None,
             false => Zeros::Here(count),
         },
-        () if source.inputs == Inputs::Any || source.voice() != Voice::Coherent => {
+        () if source.inputs == Inputs::Any
+            || matches!(source.voice(), Voice::Sensitivity | Voice::Given) =>
+        {
             Zeros::Blind(count)
         }
         () if view

@@ -36,6 +36,9 @@ pub struct Source {
     pub inputs: Inputs,
     /// Of which networks.
     pub weights: Weights,
+    /// Whether trainings have shown that its order goes with what is learnt: in networks that the mean field carries it
+    /// does, for a network with attention no geometry was found to.
+    pub predicts: bool,
     /// Networks sampled.
     pub networks: u64,
     /// Inputs for each of them.
@@ -51,6 +54,8 @@ pub struct Source {
 pub enum Voice {
     /// What all inputs share before training: it predicts which linear rules are learnt.
     Coherent,
+    /// What all inputs share before training, in networks where it was not found to go with what is learnt.
+    Shared,
     /// Sensitivity before training, without a claim about learning.
     Sensitivity,
     /// Sensitivity of weights that were given.
@@ -64,6 +69,7 @@ impl Source {
             (Weights::Given, ..) => Voice::Given,
             // At one point there is nothing to share.
             (_, _, Inputs::Zero, _) | (_, _, _, Method::Mixed) => Voice::Sensitivity,
+            (Weights::Drawn, Gradient::Coherent, ..) if !self.predicts => Voice::Shared,
             (Weights::Drawn, Gradient::Coherent, ..) => Voice::Coherent,
             // One gradient for all inputs: all of it is shared.
             (Weights::Drawn, Gradient::Local, Inputs::Any, _) => Voice::Coherent,
@@ -123,7 +129,7 @@ impl Source {
             (Voice::Sensitivity, Gradient::Local) if self.inputs != Inputs::Zero => {
                 format!("{name} (sensitivity at single inputs)")
             }
-            (Voice::Sensitivity, _) => name.to_string(),
+            (Voice::Sensitivity | Voice::Shared, _) => name.to_string(),
         }
     }
 
@@ -182,6 +188,7 @@ pub(in crate::verbs) mod tests {
             method: Method::MeanField,
             inputs: Inputs::Gauss(1.0),
             weights: Weights::Drawn,
+            predicts: true,
             networks: 0,
             probes: 16,
             readouts: Some(1),
@@ -249,6 +256,15 @@ pub(in crate::verbs) mod tests {
                 .line()
                 .starts_with("Geometry of differences over ±100, sampled from 9 networks")
         );
+        let attention = Source {
+            predicts: false,
+            ..sampled(600, Some(0.3))
+        };
+        assert_eq!(
+            attention.line(),
+            "Coherent geometry, sampled from 600 networks with 16 inputs each, inputs N(0, 1)"
+        );
+        assert_eq!(attention.voice(), Voice::Shared);
         let kernel = Source {
             method: Method::Kernel,
             ..closed.clone()

@@ -67,7 +67,9 @@ fn preference(name: &str, reading: &Reading) -> String {
              {}.",
             match voice {
                 Voice::Given => "inputs (--probes)",
-                Voice::Coherent | Voice::Sensitivity => "networks (--samples, --error)",
+                Voice::Coherent | Voice::Shared | Voice::Sensitivity => {
+                    "networks (--samples, --error)"
+                }
             }
         ),
         Preference::None => {
@@ -79,7 +81,7 @@ fn preference(name: &str, reading: &Reading) -> String {
                 Voice::Coherent => {
                     ", and no linear rule is easier to learn than another because of its direction"
                 }
-                Voice::Sensitivity | Voice::Given => "",
+                Voice::Shared | Voice::Sensitivity | Voice::Given => "",
             };
             format!(
                 "{name} has no preferred direction: {of} is spread evenly over all {dim} input directions. {alike}{learning}."
@@ -90,7 +92,7 @@ fn preference(name: &str, reading: &Reading) -> String {
              directions{head}."
         ),
         Preference::Strong => match voice {
-            Voice::Coherent => format!(
+            Voice::Coherent | Voice::Shared => format!(
                 "Before training, {of} in {name} lies in about {takes} of its {dim} input directions{head}."
             ),
             Voice::Sensitivity => format!(
@@ -106,7 +108,7 @@ fn preference(name: &str, reading: &Reading) -> String {
 /// What the trace of G is the size of.
 fn what(voice: Voice) -> &'static str {
     match voice {
-        Voice::Coherent => "the gradient that all inputs share",
+        Voice::Coherent | Voice::Shared => "the gradient that all inputs share",
         Voice::Sensitivity | Voice::Given => "its sensitivity",
     }
 }
@@ -167,11 +169,17 @@ fn caveats(reading: &Reading) -> Vec<String> {
             lowest
         ));
     }
-    if reading.source.voice() == Voice::Sensitivity {
-        said.push(
+    match reading.source.voice() {
+        Voice::Sensitivity => said.push(
             "This is sensitivity, not what is learnt: that is predicted by the coherent geometry (--gradient coherent)."
                 .to_string(),
-        );
+        ),
+        Voice::Shared => said.push(
+            "Whether this predicts what is learnt is not known: for networks that have no closed form, such as those with \
+             attention, no geometry was found to order directions as training does (`experiment which-geometry vit`)."
+                .to_string(),
+        ),
+        Voice::Coherent | Voice::Given => {}
     }
     said
 }

@@ -490,6 +490,24 @@ fn caveats() {
     assert!(!said(&given(reading(hill(40.0)))).contains("This is sensitivity"));
 }
 
+/// Where no geometry was found to order directions as training does, nothing is promised.
+#[test]
+fn networks_without_evidence() {
+    let doubt = "Whether this predicts what is learnt is not known";
+    let mut vit = reading(hill(40.0));
+    assert!(!said(&vit).contains(doubt));
+    assert!(said(&vit).contains("earn"), "{}", said(&vit));
+    vit.source.predicts = false;
+    let words = said(&vit);
+    assert!(words.contains(doubt), "{words}");
+    assert!(
+        words.contains("the gradient that all inputs share"),
+        "{words}"
+    );
+    assert!(!words.contains("should be learnt"), "{words}");
+    assert!(!said(&given(vit)).contains(doubt));
+}
+
 /// 35 to 38: captions that depend on the geometry.
 #[test]
 fn captions() {
@@ -498,6 +516,7 @@ fn captions() {
     for (voice, uneven) in [
         (Voice::Coherent, true),
         (Voice::Coherent, false),
+        (Voice::Shared, true),
         (Voice::Sensitivity, true),
         (Voice::Given, true),
     ] {

@@ -1,14 +1,17 @@
 //! What can be typed.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use polariscope_diff::cuda::Gpu;
-use polariscope_diff::{Device, Place, Precision};
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
 };
+
+pub use polariscope_lens::Dtype;
+use polariscope_lens::{Device, Place, Precision, Setup};
 
 use crate::error::CliError;
 use crate::verbs::align::AlignArgs;
@@ -94,19 +97,13 @@ pub struct Common {
     #[arg(long, global = true, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// Where to compute: cpu, cuda or cuda:N
-    #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "cpu", value_parser = Device::from_str)]
     pub device: Device,
     /// Products of f32 on a GPU: full or fast (TF32)
-    #[arg(long, global = true, value_name = "HOW", default_value = "full", value_parser = precision)]
+    #[arg(long, global = true, value_name = "HOW", default_value = "full", value_parser = Precision::from_str)]
     pub precision: Precision,
     /// Precision of the computation: f32 or f64
-    #[arg(
-        long,
-        global = true,
-        value_name = "TYPE",
-        default_value = "f32",
-        hide_possible_values = true
-    )]
+    #[arg(long, global = true, value_name = "TYPE", default_value = "f32")]
     pub dtype: Dtype,
     /// Where the results go [default: runs/VERB-ARCH-N]
     #[arg(long, global = true, value_name = "PATH")]
@@ -157,12 +154,19 @@ impl Common {
         Ok(())
     }
 
-    /// Where networks are computed.
-    pub fn place(&self) -> Place {
-        Place {
+    /// What every question depends on.
+    pub fn setup(&self) -> Setup {
+        Setup {
+            seed: self.seed,
+            dtype: self.dtype,
             device: self.device,
             precision: self.precision,
         }
+    }
+
+    /// Where networks are computed.
+    pub fn place(&self) -> Place {
+        self.setup().place()
     }
 
     /// Refuses `--out` for a verb that only prints.
@@ -186,33 +190,6 @@ impl Common {
             table.insert("precision".into(), "fast".into());
         }
         table
-    }
-}
-
-/// Precision of the computation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Dtype {
-    /// Single precision.
-    F32,
-    /// Double precision.
-    F64,
-}
-
-impl Dtype {
-    /// `f32` or `f64`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-        }
-    }
-
-    /// Bytes of a number.
-    pub fn size(self) -> usize {
-        match self {
-            Dtype::F32 => 4,
-            Dtype::F64 => 8,
-        }
     }
 }
 
@@ -414,24 +391,6 @@ fn scale(text: &str) -> Result<f64, String> {
     scale.ok_or_else(|| "must be a finite number of at least 0".to_string())
 }
 
-fn precision(text: &str) -> Result<Precision, String> {
-    match text {
-        "full" => Ok(Precision::Full),
-        "fast" => Ok(Precision::Fast),
-        _ => Err("it is full or fast".to_string()),
-    }
-}
-
-fn device(text: &str) -> Result<Device, String> {
-    match text.split_once(':') {
-        None if text == "cpu" => Some(Device::Cpu),
-        None if text == "cuda" => Some(Device::Cuda(0)),
-        Some(("cuda", n)) => n.parse().ok().map(Device::Cuda),
-        _ => None,
-    }
-    .ok_or_else(|| "unknown device; it is cpu or cuda[:n]".to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,6 +403,7 @@ mod tests {
 
     #[test]
     fn devices() {
+        let device = |text: &str| text.parse::<Device>();
         assert_eq!(device("cpu"), Ok(Device::Cpu));
         assert_eq!(device("cuda:3").map(|d| d.to_string()), Ok("cuda:3".into()));
         assert!(device("gpu").is_err() && device("cuda:x").is_err() && device("cpu:0").is_err());

@@ -12,6 +12,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod error;
 pub mod estimate;
+pub mod looker;
 pub mod output;
 pub mod progress;
 pub mod run;

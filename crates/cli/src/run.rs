@@ -10,10 +10,8 @@ use crate::args::Common;
 use crate::error::CliError;
 use crate::output;
 
-pub use run::{
-    Opened, Record, Request, RunDirectory, Status, find, fingerprint, fingerprint_bytes,
-    write_atomically,
-};
+pub use polariscope_lens::{fingerprint, fingerprint_bytes};
+pub use run::{Opened, Record, Request, RunDirectory, Status, find, write_atomically};
 
 /// The `[result]` of a verb.
 pub trait Shown: Serialize + DeserializeOwned {

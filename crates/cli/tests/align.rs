@@ -185,6 +185,88 @@ fn first_directions_suit_and_last_ones_do_not() {
     assert!((inside - 1.0).abs() < 1e-3, "{inside}");
 }
 
+/// Sentences of the page outside of the answer: each where its numbers carry it, and not elsewhere.
+#[test]
+fn sentences_of_the_page_appear_and_do_not() {
+    let dir = directory("align-page");
+    let page = |name: &str, args: &[&str]| {
+        succeed(&dir, &[&["align"], args, &["--out", name]].concat());
+        fs::read_to_string(dir.join(name).join("report.html")).unwrap()
+    };
+    let bright: Vec<f32> = (0..20 * 36).map(|i| (i * i % 17) as f32).collect();
+    fs::write(dir.join("bright.npy"), npy::encode(&[20, 1, 6, 6], &bright)).unwrap();
+    let labels: Vec<i64> = (0..20).map(|i| i % 2).collect();
+    fs::write(dir.join("bright-y.npy"), npy::encode(&[20], &labels)).unwrap();
+    let [images, vectors, grey, colour, sampled] = [
+        page(
+            "images",
+            &[
+                "logreg",
+                "--data",
+                "linear?shape=1x6x6&train=40&test=4&eps=3",
+            ],
+        ),
+        page(
+            "vectors",
+            &["logreg", "--data", "sphere?shape=4&train=40&test=4"],
+        ),
+        page("grey", &["logreg", "--data", "npy:bright.npy,bright-y.npy"]),
+        page(
+            "colour",
+            &[
+                &CLOSED[..],
+                &["--data", "sphere?shape=3x16x16&train=60&test=4"],
+            ]
+            .concat(),
+        ),
+        page(
+            "sampled",
+            &[
+                "lenet-gap",
+                "--data",
+                "sphere?shape=1x16x16&train=40&test=4",
+                "--samples",
+                "16",
+            ],
+        ),
+    ];
+    let all = [&images, &vectors, &grey, &colour, &sampled];
+    let only = |sentence: &str, there: &[&String]| {
+        for page in all {
+            let expected = there.iter().any(|p| std::ptr::eq(*p, page));
+            assert_eq!(page.contains(sentence), expected, "{sentence}");
+        }
+    };
+    // 1. What stands by every figure.
+    only(
+        "No other directions hold more than the principal axes",
+        &all,
+    );
+    only("it is “suits” from a quarter of the way to best on", &all);
+    // 2. Scores: pictures for images, white at zero where numbers have a sign; else a table.
+    only(
+        "Under each its index, its label and its Score.",
+        &[&images, &grey, &colour, &sampled],
+    );
+    only(
+        ": white at zero, red and blue of opposite sign.",
+        &[&images, &colour, &sampled],
+    );
+    only(": dark is low, yellow high.", &[&grey]);
+    only("<p>The lowest Scores.</p>", &[&vectors]);
+    // 3. Directions of little weight: none, some, or too noisy to say.
+    only(
+        "None: every direction that the data vary in",
+        &[&images, &vectors, &grey],
+    );
+    only(
+        "Generalised eigenvectors of the data and the geometry",
+        &[&colour],
+    );
+    only("Channels lie side by side.", &[&colour]);
+    only("sampled too coarsely to name directions", &[&sampled]);
+}
+
 /// The geometry is a run of its own that is not computed twice; threads change no number.
 #[test]
 fn the_geometry_is_kept() {

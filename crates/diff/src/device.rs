@@ -48,6 +48,42 @@ impl std::fmt::Display for Device {
     }
 }
 
+impl std::str::FromStr for Device {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "cpu" => Some(Device::Cpu),
+            None if text == "cuda" => Some(Device::Cuda(0)),
+            Some(("cuda", n)) => n.parse().ok().map(Device::Cuda),
+            _ => None,
+        }
+        .ok_or_else(|| "unknown device; it is cpu or cuda[:n]".to_string())
+    }
+}
+
+impl std::fmt::Display for Precision {
+    /// As on the command line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Precision::Full => "full",
+            Precision::Fast => "fast",
+        })
+    }
+}
+
+impl std::str::FromStr for Precision {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "full" => Ok(Precision::Full),
+            "fast" => Ok(Precision::Fast),
+            _ => Err("it is full or fast".to_string()),
+        }
+    }
+}
+
 /// A program on the processor.
 ///
 /// ```

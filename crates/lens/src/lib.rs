@@ -5,10 +5,17 @@
 //! another language its own arguments.
 #![forbid(unsafe_code)]
 
+mod clock;
+mod fingerprint;
 mod memory;
 mod observer;
 mod setting;
+mod setup;
 
+pub use clock::Clock;
+pub use fingerprint::{fingerprint, fingerprint_bytes};
 pub use memory::{TooLarge, afford};
 pub use observer::{Observer, Quiet, Stopped, Work};
+pub use polariscope_diff::{Device, Place, Precision};
 pub use setting::{Setting, render, settings};
+pub use setup::{Dtype, Setup};

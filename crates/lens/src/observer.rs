@@ -23,7 +23,7 @@ pub struct Work {
 pub struct Stopped;
 
 /// Looks on while a lens works: shows progress, keeps what is finished, may stop the work.
-pub trait Observer {
+pub trait Observer: Send {
     /// Work begins.
     fn begin(&mut self, work: Work) {
         let _ = work;
@@ -38,8 +38,20 @@ pub trait Observer {
     /// The work is done.
     fn end(&mut self) {}
 
-    /// What an interrupted process left of the work under way.
-    fn restore(&mut self) -> Result<Option<Vec<u8>>, Stopped> {
+    /// The last state of the work that an interrupted process was about.
+    fn state(&mut self) -> Result<Option<Vec<u8>>, Stopped> {
+        Ok(None)
+    }
+
+    /// A piece is finished that need not be done again.
+    fn keep(&mut self, name: &str, content: &[u8]) -> Result<(), Stopped> {
+        let _ = (name, content);
+        Ok(())
+    }
+
+    /// A piece that was finished before.
+    fn kept(&mut self, name: &str) -> Result<Option<Vec<u8>>, Stopped> {
+        let _ = name;
         Ok(None)
     }
 

@@ -33,7 +33,7 @@ use polariscope_report::Page;
 use serde::Serialize;
 
 pub use error::RunError;
-pub use files::{fingerprint, fingerprint_bytes, write_atomically};
+pub use files::write_atomically;
 pub use record::{Record, Status};
 
 /// Where runs without `--out` go.

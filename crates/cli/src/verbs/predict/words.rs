@@ -6,6 +6,7 @@ use polariscope_trials::FrequencyMap;
 
 use super::answer::Range;
 use super::question::Target;
+use crate::verbs::geometry::page::words::NO_EVIDENCE;
 
 /// Mean error that the method itself is allowed, whatever the error of δ.
 const METHOD: f64 = 0.05;
@@ -159,7 +160,8 @@ pub fn words(reading: &Reading) -> String {
         ),
     };
     if reading.form == Form::Quadratic {
-        second += " The geometry was sampled: its noise forbids an inverse, so each direction counts by vᵀGv alone.";
+        second += " The geometry was sampled: its noise forbids an inverse, so each direction counts by vᵀGv alone. ";
+        second += NO_EVIDENCE;
     }
     second += " δ belongs to this architecture, recipe and σ; it carries over n.";
     format!("{first}\n\n{second}")
@@ -307,7 +309,9 @@ mod tests {
         let plain = words(&reading(&Target::All, None));
         assert!(plain.contains("comes from 1 training,"), "{plain}");
         assert!(
-            !plain.contains("scatters") && !plain.contains("sampled:"),
+            !plain.contains("scatters")
+                && !plain.contains("sampled:")
+                && !plain.contains(NO_EVIDENCE),
             "{plain}"
         );
         let mut other = reading(&Target::All, None);
@@ -315,6 +319,7 @@ mod tests {
         let text = words(&other);
         assert!(text.contains("ln δ scatters by 0.3."), "{text}");
         assert!(text.contains("The geometry was sampled"), "{text}");
+        assert!(text.contains(NO_EVIDENCE), "{text}");
         other.trainings = 0;
         assert!(words(&other).contains("was given"));
     }

@@ -105,6 +105,10 @@ fn preference(name: &str, reading: &Reading) -> String {
     }
 }
 
+/// What is said of networks that have no closed form.
+pub const NO_EVIDENCE: &str = "Whether this predicts what is learnt is not known: for networks that have no closed form, such as those with attention, \
+     no geometry was found to order directions as training does (`experiment which-geometry vit`).";
+
 /// What the trace of G is the size of.
 fn what(voice: Voice) -> &'static str {
     match voice {
@@ -174,11 +178,7 @@ fn caveats(reading: &Reading) -> Vec<String> {
             "This is sensitivity, not what is learnt: that is predicted by the coherent geometry (--gradient coherent)."
                 .to_string(),
         ),
-        Voice::Shared => said.push(
-            "Whether this predicts what is learnt is not known: for networks that have no closed form, such as those with \
-             attention, no geometry was found to order directions as training does (`experiment which-geometry vit`)."
-                .to_string(),
-        ),
+        Voice::Shared => said.push(NO_EVIDENCE.to_string()),
         Voice::Coherent | Voice::Given => {}
     }
     said

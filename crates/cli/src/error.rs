@@ -131,6 +131,7 @@ impl From<TrainError> for CliError {
 
 impl From<GeometryError> for CliError {
     fn from(e: GeometryError) -> Self {
+        let message = flags(&e.to_string());
         match e {
             GeometryError::Train(e) => e.into(),
             GeometryError::Network(e) => e.into(),
@@ -138,8 +139,10 @@ impl From<GeometryError> for CliError {
             | GeometryError::Decomposition { .. }
             | GeometryError::NotFinite { .. }
             | GeometryError::Range
-            | GeometryError::Checkpoint(_) => CliError::Failed(e.to_string()),
-            _ => CliError::Usage(e.to_string()),
+            | GeometryError::Stopped(_)
+            | GeometryError::Drowned(_)
+            | GeometryError::Checkpoint(_) => CliError::Failed(message),
+            _ => CliError::Usage(message),
         }
     }
 }

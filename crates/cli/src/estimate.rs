@@ -22,7 +22,10 @@ pub fn announce(common: &Common, work: &str, elapsed: Duration, done: f64, left:
 }
 
 fn sentence(work: &str, seconds: f64, bytes: f64) -> String {
-    format!("{work}: about {} and {}", duration(seconds), memory(bytes))
+    match bytes > 0.0 {
+        true => format!("{work}: about {} and {}", duration(seconds), memory(bytes)),
+        false => format!("{work}: about {}", duration(seconds)),
+    }
 }
 
 #[cfg(test)]
@@ -34,6 +37,10 @@ mod tests {
         assert_eq!(
             sentence("60 samples", 75.0, 1e6),
             "60 samples: about 1 min 15 s and 1 MiB"
+        );
+        assert_eq!(
+            sentence("60 samples", 75.0, 0.0),
+            "60 samples: about 1 min 15 s"
         );
     }
 }

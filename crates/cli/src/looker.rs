@@ -140,6 +140,11 @@ impl Observer for Looker<'_> {
         found.map_err(|e| self.stop(e))
     }
 
+    fn expect(&mut self, words: &str, seconds: f64, bytes: f64) {
+        let elapsed = Duration::from_secs_f64(seconds.max(0.0));
+        announce(self.common, words, elapsed, 1.0, 1.0, bytes);
+    }
+
     fn note(&mut self, text: &str) {
         output::note(self.common, text);
     }

@@ -44,6 +44,12 @@ pub fn request(
     }
 }
 
+/// Settings as a table of the configuration.
+pub fn table(settings: &impl Serialize) -> Result<toml::Value, CliError> {
+    toml::Value::try_from(settings)
+        .map_err(|e| CliError::Failed(format!("cannot express the question as TOML: {e}")))
+}
+
 /// Opens the directory of a run, saying what became of an earlier one.
 pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
     let options = run::Options {

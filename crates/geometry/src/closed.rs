@@ -179,7 +179,7 @@ pub(crate) fn pairs(
     let points = points(dim, probe, count.max(2), seed)?;
     match &points[..] {
         [] | [_] => Err(GeometryError::Question(
-            "the coherent geometry takes gradients at two inputs or more: give more points, or --gradient local".into(),
+            "the coherent geometry takes gradients at two inputs or more: give more points, or ‹gradient local›".into(),
         )),
         [x, y] => Ok(vec![[x.clone(), y.clone()]]),
         all => {

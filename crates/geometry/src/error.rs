@@ -1,9 +1,11 @@
 //! What can be wrong with a question to the lens.
 
-use polariscope_data::EigenError;
+use polariscope_data::{DataError, EigenError};
 use polariscope_diff::cuda::CudaError;
+use polariscope_lens::{Stopped, TooLarge};
 use polariscope_meanfield::Refusal;
-use polariscope_network::NetworkError;
+use polariscope_network::{NetworkError, WeightsError};
+use polariscope_report::memory;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -52,7 +54,7 @@ pub enum GeometryError {
     },
     /// A gradient that is not a number, or infinite.
     #[error(
-        "the input gradient of network {network} is not finite: the activations overflow; try --dtype f64 or another --parametrisation"
+        "the input gradient of network {network} is not finite: the activations overflow; try ‹dtype f64› or another ‹parametrisation›"
     )]
     NotFinite {
         /// Which network.
@@ -60,14 +62,39 @@ pub enum GeometryError {
     },
     /// Every gradient is 0.
     #[error(
-        "every input gradient is 0: this output does not depend on the input at this probe; try --probe gauss:1"
+        "every input gradient is 0: this output does not depend on the input at this probe; try ‹probe gauss:1›"
     )]
     Vanishes,
     /// Gradients so unequal that their sum leaves the range of the accumulator.
     #[error(
-        "the gradients of some networks are more than 4096 times those of the first ones; try another --parametrisation"
+        "the gradients of some networks are more than 4096 times those of the first ones; try another ‹parametrisation›"
     )]
     Range,
+    /// The matrix does not fit into memory.
+    #[error("G has {dim} × {dim} entries ({}): {source}", memory(*.bytes))]
+    Matrix {
+        /// D.
+        dim: usize,
+        /// Bytes of D × D numbers.
+        bytes: f64,
+        /// How much it would take.
+        source: TooLarge,
+    },
+    /// Something beside the matrix does not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
+    /// Weights that do not belong to the network.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// Arrays that cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Whoever looked on had the work stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// A pilot that noise drowns.
+    #[error("{0}")]
+    Drowned(String),
     /// A question that makes no sense for this network; says what would.
     #[error("{0}")]
     Question(String),

@@ -16,18 +16,30 @@ mod closed;
 mod error;
 mod evolution;
 mod kernel;
+mod lens;
 mod matrix;
+pub mod page;
 mod predict;
 mod question;
 mod sample;
 mod spectrum;
 pub mod theory;
 
-pub use align::{Alignment, Match, Verdict, align};
+pub use align::{
+    Aligned, AlignedNumbers, Alignment, Energy, Match, Measure, Unseen, Verdict, align, align_page,
+    aligned, aligned_memory,
+};
 pub use closed::{coherent, coherent_and_local, exact, mean_field};
 pub use error::GeometryError;
-pub use evolution::{Evolution, EvolutionConfig, FiniteStep, evolution, finite_steps};
+pub use evolution::{
+    Evolution, EvolutionConfig, EvolutionQuestion, FiniteStep, KnownFrom, Moved, Movement,
+    evolution, evolution_page, finite_steps, movement, movement_memory,
+};
 pub use kernel::{KernelRefusal, kernel, kernel_memory};
+pub use lens::{
+    Agreement, Answer, Compat, First, Inputs, Integrate, Matrix, Numbers, Origin, Part, Plan,
+    Planned, Price, Question, Record, Resolved, Source, Stored, Voice, answer, plan,
+};
 pub use matrix::Kron;
 pub use predict::{Expansion, Form, LinearProblem, Measured, PredictError, Predictor, Ridge};
 pub use question::{Gradient, Method, Output, Probe};

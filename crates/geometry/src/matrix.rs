@@ -2,11 +2,13 @@
 //!
 //! Where the first layer treats channels alike, G = I_C ⊗ B: only B is kept.
 
+use serde::{Deserialize, Serialize};
+
 use crate::GeometryError;
 use crate::spectrum::product::product;
 
 /// I_channels ⊗ factor: the same n × n block for every channel, zero between channels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kron {
     /// Number of equal blocks.
     pub channels: usize,

@@ -177,7 +177,8 @@ impl FromStr for Method {
 pub(crate) const PROBES: &str = "probes";
 
 /// The law of the inputs at which gradients are taken.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Probe {
     /// x = 0.
     Zero,
@@ -248,6 +249,28 @@ impl Probe {
                 let point = |&i: &usize| x[i * dim..][..dim].iter().map(|&x| x as f32);
                 chosen[..count].iter().flat_map(point).collect()
             }
+        }
+    }
+}
+
+impl FromStr for Probe {
+    type Err = String;
+
+    /// Those without points: `zero`, `gauss:SIGMA`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "zero" => Ok(Probe::Zero),
+            None if text == "gauss" => Ok(Probe::Gauss { sigma: 1.0 }),
+            Some(("gauss", sigma)) => {
+                let sigma = sigma
+                    .parse()
+                    .ok()
+                    .filter(|s: &f64| s.is_finite() && *s > 0.0);
+                sigma
+                    .map(|sigma| Probe::Gauss { sigma })
+                    .ok_or_else(|| "sigma must be a number above 0, as in gauss:1".into())
+            }
+            _ => Err("it is zero or gauss:SIGMA".into()),
         }
     }
 }

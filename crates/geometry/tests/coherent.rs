@@ -305,27 +305,27 @@ fn questions_that_make_no_sense() {
         source: "x.npy".into(),
         x: points(count, 16).into(),
     };
-    refuse(config(1, Readouts::Own), "--probes 2");
+    refuse(config(1, Readouts::Own), "‹probes 2›");
     refuse(
         SampleConfig {
             probe: list(1),
             ..good.clone()
         },
-        "--gradient local",
+        "‹gradient local›",
     );
     refuse(
         SampleConfig {
             centring: Centring::Mean,
             ..good.clone()
         },
-        "--gradient local",
+        "‹gradient local›",
     );
     refuse(
         SampleConfig {
             method: Method::Mixed,
             ..good.clone()
         },
-        "--gradient",
+        "‹gradient",
     );
     // At one point there is no other: coherent and local are the same.
     let options = ZooOptions {

@@ -459,7 +459,7 @@ fn what_has_no_kernel_is_refused_with_a_way_out() {
             .unwrap_err()
             .to_string();
         assert!(
-            refusal.contains(word) && refusal.contains("--method"),
+            refusal.contains(word) && refusal.contains("‹method"),
             "{refusal}"
         );
     };
@@ -516,7 +516,7 @@ fn what_has_no_kernel_is_refused_with_a_way_out() {
         |_, _| {},
     );
     let refusal = flat.unwrap_err().to_string();
-    assert!(refusal.contains("--probe gauss:1"), "{refusal}");
+    assert!(refusal.contains("‹probe gauss:1›"), "{refusal}");
 }
 
 /// The mean of ∂x∂x'K over the ring of three inputs by neural-tangents 0.6.5 in f64: its first row and its trace

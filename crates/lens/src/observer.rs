@@ -55,6 +55,11 @@ pub trait Observer: Send {
         Ok(None)
     }
 
+    /// Work without pieces to count will take about so many seconds and bytes.
+    fn expect(&mut self, words: &str, seconds: f64, bytes: f64) {
+        let _ = (words, seconds, bytes);
+    }
+
     /// A sentence for whoever reads along.
     fn note(&mut self, text: &str) {
         let _ = text;

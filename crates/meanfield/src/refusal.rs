@@ -40,7 +40,7 @@ pub enum Refusal {
     /// An activation that is not differentiable at 0, probed at 0.
     #[error(
         "{op} (layer {layer}) has a kink at 0, where method exact probes it: use a smooth activation \
-         (--activation gelu), or --method meanfield or sample"
+         (‹activation› gelu), or ‹method meanfield› or sample"
     )]
     Kink {
         /// The activation.
@@ -63,7 +63,7 @@ pub enum Refusal {
     /// A nonlinear network away from x = 0.
     #[error(
         "{op} (layer {layer}) makes the gradient depend on the probe, so method exact has it at x = 0 only: \
-         probe at 0, or use --method meanfield or sample"
+         probe at 0, or use ‹method meanfield› or sample"
     )]
     Nonlinear {
         /// The activation.
@@ -74,7 +74,7 @@ pub enum Refusal {
     /// An activation that reads the input with no weight between: its argument is not Gaussian.
     #[error(
         "{op} (layer {layer}) reads the input with no random weight between, so its argument is not Gaussian: \
-         use --method sample, or put a weighted layer before it"
+         use ‹method sample›, or put a weighted layer before it"
     )]
     Unmixed {
         /// The activation.
@@ -87,7 +87,7 @@ pub enum Refusal {
     /// Two paths without weights from one node to one sum: their contributions are correlated.
     #[error(
         "{join} (layer {layer}) joins two paths from {source_layer} that hold no random weight, so their \
-         contributions are correlated: put a weighted layer on one of them, or use --method sample"
+         contributions are correlated: put a weighted layer on one of them, or use ‹method sample›"
     )]
     Correlated {
         /// Kind of the joining layer.
@@ -99,7 +99,7 @@ pub enum Refusal {
     },
     /// A sum of a flattened image with a vector of another origin.
     #[error(
-        "add (layer {layer}) sums a flattened image with features of another layout: use --method sample, or \
+        "add (layer {layer}) sums a flattened image with features of another layout: use ‹method sample›, or \
          flatten after the sum"
     )]
     Layout {
@@ -109,13 +109,13 @@ pub enum Refusal {
     /// The mean of the outputs where the input reaches them with no weight between.
     #[error(
         "the mean over outputs mixes input channels that reach them with no random weight between: ask for one \
-         output, or use --method sample"
+         output, or use ‹method sample›"
     )]
     Bare,
 
     // === Laws ===
     /// A law that the propagation does not cover.
-    #[error("parameter {param} has {problem}: {wanted}, or use --method sample")]
+    #[error("parameter {param} has {problem}: {wanted}, or use ‹method sample›")]
     Law {
         /// `state_dict` name.
         param: String,
@@ -145,7 +145,7 @@ pub enum Refusal {
     /// More positions than a matrix can have.
     #[error(
         "layer {layer} has a covariance over {positions} positions, the limit is {limit}: use a smaller input, \
-         or --method sample"
+         or ‹method sample›"
     )]
     TooLarge {
         /// Layer path.
@@ -182,10 +182,10 @@ pub enum Cause {
 impl Cause {
     pub(crate) fn instead(&self) -> &'static str {
         match self {
-            Cause::Bias { .. } => "--bias zero, or --method sample / meanfield",
-            Cause::Shift { .. } => "batch norm with β and running mean 0, or --method sample",
+            Cause::Bias { .. } => "‹bias zero›, or ‹method sample› / meanfield",
+            Cause::Shift { .. } => "batch norm with β and running mean 0, or ‹method sample›",
             Cause::Offset { .. } => {
-                "--activation with φ(0) = 0 (gelu, tanh, erf), or --method sample / meanfield"
+                "‹activation› with φ(0) = 0 (gelu, tanh, erf), or ‹method sample› / meanfield"
             }
         }
     }
@@ -205,9 +205,9 @@ impl std::fmt::Display for Cause {
 pub(crate) fn unsupported(method: Method, node: &Node) -> Refusal {
     let instead = match (method, &node.op) {
         (Method::Exact, Op::MaxPool(_)) => {
-            "avg-pool in its place, or --method meanfield (which takes it as one) or sample"
+            "avg-pool in its place, or ‹method meanfield› (which takes it as one) or sample"
         }
-        _ => "--method sample",
+        _ => "‹method sample›",
     };
     Refusal::Op {
         method,

@@ -36,8 +36,8 @@ fn biases_and_offsets_move_activations() {
             "biases of conv1",
             "act1",
             "gelu",
-            "--bias zero",
-            "--method sample",
+            "‹bias zero›",
+            "‹method sample›",
         ],
     );
     let sigmoid = net(
@@ -51,7 +51,7 @@ fn biases_and_offsets_move_activations() {
             "of s",
             "activation t (tanh)",
             "gelu",
-            "--method sample",
+            "‹method sample›",
         ],
     );
 }
@@ -112,10 +112,10 @@ fn ops_without_a_closed_form() {
             r#"{{ op = "conv", channels = 2, kernel = 1, bias = false }}, {{ op = "{op}", name = "norm"{extra} }}, {{ op = "flatten" }}"#
         );
         let graph = net("input = [1, 4, 4]", &layers);
-        zero(&graph, &["exact", op, "norm", "--method sample"]);
+        zero(&graph, &["exact", op, "norm", "‹method sample›"]);
         refused(
             mean_field(&graph, &[0.5; 16], Readout::Logit(0)),
-            &["meanfield", op, "norm", "--method sample"],
+            &["meanfield", op, "norm", "‹method sample›"],
         );
     }
     let vit = zoo(
@@ -126,10 +126,10 @@ fn ops_without_a_closed_form() {
         },
     )
     .unwrap();
-    zero(&vit, &["tokens", "conv_proj", "--method sample"]);
+    zero(&vit, &["tokens", "conv_proj", "‹method sample›"]);
     refused(
         mean_field(&vit, &[0.5; 3072], Readout::Logit(0)),
-        &["tokens", "--method sample"],
+        &["tokens", "‹method sample›"],
     );
 }
 
@@ -205,7 +205,7 @@ fn what_mean_field_refuses() {
     );
     refused(
         mean_field(&unmixed, &[1.0; 4], Readout::Logit(0)),
-        &["tanh", "layer t", "Gaussian", "--method sample"],
+        &["tanh", "layer t", "Gaussian", "‹method sample›"],
     );
     // Two means in one sum are no obstacle.
     let means = net(
@@ -241,11 +241,11 @@ fn laws_sizes_and_outputs() {
     let graph = b.finish();
     zero(
         &graph,
-        &["c.weight", "constant", "mean 0", "--method sample"],
+        &["c.weight", "constant", "mean 0", "‹method sample›"],
     );
     refused(
         mean_field(&graph, &[1.0; 4], Readout::Logit(0)),
-        &["c.bias", "constant", "--method sample"],
+        &["c.bias", "constant", "‹method sample›"],
     );
 
     let dense = net("input = [4]", r#"{ op = "dense", features = 3 }"#);

@@ -3,6 +3,7 @@
 use polariscope_data::DataError;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
+use polariscope_lens::{Stopped, TooLarge};
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -21,6 +22,18 @@ pub enum TrialError {
     /// A network could not be trained.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// A question that makes no sense for this network; says what would.
+    #[error("{0}")]
+    Question(String),
+    /// It does not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
+    /// A checkpoint that cannot be used, or written.
+    #[error("{0}")]
+    Checkpoint(String),
+    /// Whoever looked on had the work stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// It needs images.
     #[error("{name} learns from CIFAR-10: give --data cifar10:DIR")]
     NoData {
@@ -72,5 +85,14 @@ fn advice(least: f64, most: f64) -> &'static str {
         "give a smaller --sigma or a larger --train"
     } else {
         "give another --seed, or --delta"
+    }
+}
+
+impl TrialError {
+    /// A checkpoint that cannot be read.
+    pub(crate) fn damaged(why: &str) -> Self {
+        TrialError::Checkpoint(format!(
+            "the checkpoint cannot be read ({why}); ‹force› starts over"
+        ))
     }
 }

@@ -44,6 +44,7 @@ mod nad_convergence;
 mod nad_samples;
 mod poison;
 mod pooling;
+pub mod predict;
 mod prediction;
 mod prepared;
 mod sample_drop;

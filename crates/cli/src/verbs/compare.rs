@@ -2,18 +2,15 @@
 //!
 //! Each geometry is a run of its own in a folder of the run directory: finished ones survive an interruption.
 
-use std::path::Path;
-
 use clap::Args;
-use polariscope_geometry::{Float, Shard, corr};
+use polariscope_geometry::page::{compare_page, with_error};
+use polariscope_geometry::{Answer, GeometryError, Numbers, corr};
 use polariscope_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 
-use super::geometry::answer::{Answer, Found};
 use super::geometry::options::QuestionArgs;
-use super::geometry::page::{compare_page, with_error};
-use super::geometry::{GeometryArgs, Job, Obtained, command, obtain, view};
-use crate::args::{ArchitectureOptions, Common, Dtype};
+use super::geometry::{GeometryArgs, Job, command};
+use crate::args::{ArchitectureOptions, Common};
 use crate::error::CliError;
 use crate::output;
 use crate::run::{self, Opened, Shown};
@@ -47,18 +44,11 @@ struct Row {
     /// Folder of its run.
     folder: String,
     #[serde(flatten)]
-    answer: Answer,
+    answer: Numbers,
 }
 
 /// Compares, or shows what an earlier run of the same command found.
 pub fn run(args: &CompareArgs, common: &Common) -> Result<(), CliError> {
-    match common.dtype {
-        Dtype::F32 => compare::<f32>(args, common),
-        Dtype::F64 => compare::<f64>(args, common),
-    }
-}
-
-fn compare<T: Float>(args: &CompareArgs, common: &Common) -> Result<(), CliError> {
     let single = |name: &String| GeometryArgs {
         architecture: args.options.of(name),
         question: args.question.clone(),
@@ -70,8 +60,8 @@ fn compare<T: Float>(args: &CompareArgs, common: &Common) -> Result<(), CliError
     let jobs = args
         .architectures
         .iter()
-        .map(|name| Job::<T>::new(&single(name), common));
-    let jobs: Vec<Job<T>> = jobs.collect::<Result<_, _>>()?;
+        .map(|name| Job::new(&single(name), common));
+    let jobs: Vec<Job> = jobs.collect::<Result<_, _>>()?;
     let dim = jobs[0].graph.input().len();
     if let Some(other) = jobs.iter().find(|job| job.graph.input().len() != dim) {
         return Err(CliError::Usage(format!(
@@ -93,74 +83,37 @@ fn compare<T: Float>(args: &CompareArgs, common: &Common) -> Result<(), CliError
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => return run::show::<Compared>(&path, &record, common),
     };
-    let mut all = Vec::new();
-    for (i, job) in jobs.into_iter().enumerate() {
+    let mut rows: Vec<(String, Answer)> = Vec::new();
+    for (i, job) in jobs.iter().enumerate() {
         let folder = format!("{:02}-{}", i + 1, job.graph.name);
-        let inner = Common {
-            out: Some(directory.path().join(&folder)),
-            ..common.clone()
-        };
         output::note(
             common,
             &format!("{} by {}", job.graph.name, job.question.method),
         );
-        let (graph, question, inner_request) =
-            (job.graph.clone(), job.question.clone(), job.request.clone());
-        let found = match obtain(job, Shard::WHOLE, &inner)? {
-            Obtained::Now(inner, found) => {
-                inner.finish(&found.answer)?;
-                *found
-            }
-            Obtained::Before(path, record) => read(&path, record)?,
-            Obtained::Shard(..) => {
-                return Err(CliError::Failed("a comparison has no shards".into()));
-            }
-        };
-        all.push((graph, question, inner_request, folder, found));
+        let answer = job.answer_in(directory.path().join(&folder), common)?;
+        rows.push((folder, answer));
     }
-    let corr: Vec<Vec<f64>> = all
+    let corr: Vec<Vec<f64>> = rows
         .iter()
-        .map(|a| {
-            all.iter()
-                .map(|b| Ok(corr(&a.4.matrix, &b.4.matrix)?))
+        .map(|(_, a)| {
+            rows.iter()
+                .map(|(_, b)| corr(&a.matrix, &b.matrix))
                 .collect()
         })
-        .collect::<Result<_, CliError>>()?;
-    let views: Vec<_> = all
-        .iter()
-        .map(|(graph, question, request, _, found)| view(graph, question, request, found))
-        .collect();
-    directory.write_page(&compare_page(
-        &views,
-        &corr,
-        &command(&request),
-        request.settings(),
-    ))?;
-    let geometries = all.into_iter().map(|(graph, _, _, folder, found)| Row {
-        architecture: graph.name,
+        .collect::<Result<_, GeometryError>>()?;
+    let answers: Vec<&Answer> = rows.iter().map(|(_, answer)| answer).collect();
+    let page = compare_page(&answers, &corr, &command(&request), request.settings());
+    directory.write_page(&page)?;
+    let geometries = rows.into_iter().map(|(folder, answer)| Row {
+        architecture: answer.name,
         folder,
-        answer: found.answer,
+        answer: answer.numbers,
     });
     let compared = Compared {
         geometries: geometries.collect(),
         corr,
     };
     run::finish(directory, &compared, common)
-}
-
-/// A geometry that an earlier process finished.
-pub fn read(path: &Path, record: run::Record) -> Result<Found, CliError> {
-    let answer: Answer =
-        toml::Value::Table(record.result)
-            .try_into()
-            .map_err(|e: toml::de::Error| {
-                CliError::Usage(format!(
-                    "{}: the [result] of run.toml cannot be read ({}); --force runs it again",
-                    path.display(),
-                    e.message()
-                ))
-            })?;
-    Found::read(path, answer)
 }
 
 impl Shown for Compared {

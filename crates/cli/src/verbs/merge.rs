@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use polariscope_diff::Device;
-use polariscope_geometry::{Sampled, State};
+use polariscope_geometry::{self as geometry, Numbers, Part, Resolved, State};
+use polariscope_lens::{Clock, Device, Setup};
 
-use super::geometry::answer::Answer;
-use super::geometry::compute::{self, Clock};
-use super::geometry::options::Question;
-use super::geometry::{Part, SUMS, write};
+use super::geometry::{SUMS, write};
 use crate::args::{ArchitectureArgs, Common};
 use crate::error::CliError;
 use crate::run::{self, Opened, Record, Request, Status};
@@ -38,17 +35,17 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
     }
     let wrong = |what: String| CliError::Usage(format!("{}: {what}", args.shards[0].display()));
     let graph = ArchitectureArgs::restore(&configuration)?;
-    let table = configuration
-        .get("geometry")
-        .and_then(toml::Value::as_table);
-    let question = table.and_then(Question::restore);
+    let record = configuration.get("geometry").cloned();
+    let record = record.and_then(|value| value.try_into::<geometry::Record>().ok());
+    // What is left to do with the sums takes no card.
+    let setup = Setup {
+        device: Device::Cpu,
+        ..common.setup()
+    };
+    let question = record.and_then(|record| Resolved::restore(&record, setup));
     let question =
         question.ok_or_else(|| wrong("its run.toml describes no sampled geometry".into()))?;
-    let part: Part = toml::Value::Table(records[0].result.clone())
-        .try_into()
-        .map_err(|e: toml::de::Error| {
-            wrong(format!("its [result] cannot be read ({})", e.message()))
-        })?;
+    let part: Part = records[0].result(&args.shards[0])?;
     let request = Request {
         verb: "geometry",
         architecture: graph.name.clone(),
@@ -56,22 +53,13 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
     };
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
-        Opened::Finished(path, record) => return run::show::<Answer>(&path, &record, common),
+        Opened::Finished(path, record) => return run::show::<Numbers>(&path, &record, common),
     };
     let mut clock = Clock::default();
     let state = clock.time("merging", || sums(&args.shards))?;
-    let sampled = Sampled::new(state, question.centring);
-    let mut found =
-        compute::of_sample(&sampled, &question, part.readouts, Device::Cpu, &mut clock)?;
-    write(
-        &mut directory,
-        &graph,
-        &question,
-        &request,
-        &mut found,
-        &mut clock,
-    )?;
-    run::finish(directory, &found.answer, common)
+    let mut answer = question.merged(&graph, state, part.readouts, &mut clock)?;
+    write(&mut directory, &request, &mut answer)?;
+    run::finish(directory, &answer.numbers, common)
 }
 
 /// The record of a finished shard.

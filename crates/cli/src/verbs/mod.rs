@@ -16,5 +16,6 @@ pub mod predict;
 pub mod regress;
 pub mod show;
 pub mod spectrum;
+pub mod subject;
 pub mod symmetry;
 pub mod train;

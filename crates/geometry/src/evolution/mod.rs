@@ -20,10 +20,15 @@
 //! and the error of the jackknife that leaves out one group at a time (they may end a little above 1). Where the geometry in Corr(−Δ, GSG) is the sampled one, its own
 //! noise is in the error, and in ‖GSG‖: then the correlation is on the low side.
 
+mod answer;
 mod finite;
 mod flow;
 mod groups;
+mod lens;
 mod mirror;
+mod page;
+mod picture;
+mod words;
 
 use polariscope_data::covariance;
 use polariscope_diff::Number;
@@ -35,7 +40,11 @@ use crate::matrix::dot;
 use crate::spectrum::product::product;
 use crate::{GeometryError, Kron, Output, Probe};
 
+pub use answer::{KnownFrom, Moved};
 pub use finite::{FiniteStep, finite_steps};
+pub use lens::{EvolutionQuestion, Movement, movement, movement_memory};
+pub use page::evolution_page;
+
 pub(crate) use flow::Flow;
 pub(crate) use groups::{GROUPS, Groups, Rows, gather, packed, unpacked};
 
@@ -196,7 +205,7 @@ fn scalars<T: Number>(network: &Network<T>, output: Output) -> Result<Vec<Scalar
     let outputs = network.graph().output().len();
     match output {
         Output::Logit(k) if k >= outputs => Err(GeometryError::Question(format!(
-            "--logit {k}: the network has {outputs} outputs, counted from 0"
+            "‹output {k}›: the network has {outputs} outputs, counted from 0"
         ))),
         Output::Logit(k) => Ok(vec![Scalar::Logit(k)]),
         Output::Mean => Ok(vec![Scalar::Mean]),

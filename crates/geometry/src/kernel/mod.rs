@@ -70,7 +70,7 @@ pub fn kernel(
     let pairs = match (gradient, probe) {
         (Gradient::Dipole { .. }, _) => {
             return Err(GeometryError::Question(
-                "a dipole has no kernel: use --method sample".into(),
+                "a dipole has no kernel: use ‹method sample›".into(),
             ));
         }
         (Gradient::Coherent, Probe::Gauss { .. } | Probe::Points { .. }) => {

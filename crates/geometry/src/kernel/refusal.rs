@@ -21,7 +21,7 @@ pub enum KernelRefusal {
     /// An activation whose dual has no expression here.
     #[error(
         "method kernel has no closed form of {op} (layer {layer}): use erf (close to tanh and sigmoid) or gelu (close to \
-         silu and softplus), or --method meanfield or sample"
+         silu and softplus), or ‹method meanfield› or sample"
     )]
     Activation {
         /// The activation.
@@ -32,7 +32,7 @@ pub enum KernelRefusal {
     /// An activation that reads the input with no weight between.
     #[error(
         "{op} (layer {layer}) reads the input with no random weight between, so its argument is not Gaussian: \
-         use --method sample, or put a weighted layer before it"
+         use ‹method sample›, or put a weighted layer before it"
     )]
     Unmixed {
         /// The activation.
@@ -43,7 +43,7 @@ pub enum KernelRefusal {
     /// An activation that reads what an activation made.
     #[error(
         "{op} (layer {layer}) reads a value that carries what an activation made, which is not Gaussian: put a weighted \
-         layer between, or use --method meanfield or sample"
+         layer between, or use ‹method meanfield› or sample"
     )]
     NotGaussian {
         /// The activation.
@@ -54,7 +54,7 @@ pub enum KernelRefusal {
     /// A kink where the argument is 0 for certain.
     #[error(
         "{op} (layer {layer}) reads 0 at some position for every draw of the weights, and it has no derivative there: \
-         probe away from 0 (--probe gauss:1), draw biases, or use a smooth activation (--activation gelu)"
+         probe away from 0 (‹probe gauss:1›), draw biases, or use a smooth activation (‹activation› gelu)"
     )]
     Flat {
         /// The activation.
@@ -67,7 +67,7 @@ pub enum KernelRefusal {
     /// Two paths without weights to one sum.
     #[error(
         "add (layer {layer}) joins two paths from {source_layer} that hold no random weight, so they are correlated: \
-         put a weighted layer on one of them, or use --method sample"
+         put a weighted layer on one of them, or use ‹method sample›"
     )]
     Correlated {
         /// Path of the sum.
@@ -78,7 +78,7 @@ pub enum KernelRefusal {
     /// A sum of two values that have means.
     #[error(
         "add (layer {layer}) sums two values with a mean (what activations made, or the input), so they are correlated: \
-         put a weighted layer after one of them, or use --method meanfield or sample"
+         put a weighted layer after one of them, or use ‹method meanfield› or sample"
     )]
     Means {
         /// Path of the sum.
@@ -86,7 +86,7 @@ pub enum KernelRefusal {
     },
     /// A sum of a flattened image with a vector of another origin.
     #[error(
-        "add (layer {layer}) sums a flattened image with features of another layout: use --method sample, or \
+        "add (layer {layer}) sums a flattened image with features of another layout: use ‹method sample›, or \
          flatten after the sum"
     )]
     Layout {
@@ -104,7 +104,7 @@ pub enum KernelRefusal {
 
     // === Numbers ===
     /// A parameter with a mean.
-    #[error("parameter {param} has a constant law: {wanted}, or use --method sample")]
+    #[error("parameter {param} has a constant law: {wanted}, or use ‹method sample›")]
     Law {
         /// `state_dict` name.
         param: String,
@@ -121,24 +121,24 @@ pub enum KernelRefusal {
     },
     /// Variances beyond the range of numbers.
     #[error(
-        "the kernel or its derivative is not finite at this probe: probe at smaller numbers, or try another --parametrisation"
+        "the kernel or its derivative is not finite at this probe: probe at smaller numbers, or try another ‹parametrisation›"
     )]
     NotFinite,
 }
 
 /// The refusal of an op that has no rule.
 pub(super) fn unsupported(node: &Node) -> KernelRefusal {
-    let sample = "--method sample";
+    let sample = "‹method sample›";
     let (op, reason, instead) = match &node.op {
         Op::BatchNorm { .. } => (
             "batch-norm",
             "which couples the samples of a batch",
-            "a network without it, or --method meanfield or sample",
+            "a network without it, or ‹method meanfield› or sample",
         ),
         Op::MaxPool(_) => (
             "max-pool",
             "whose output is not a function of covariances",
-            "avg-pool in its place, or --method sample",
+            "avg-pool in its place, or ‹method sample›",
         ),
         Op::LayerNorm { .. } => ("layer-norm", "which divides by a random number", sample),
         Op::GroupNorm { .. } => ("group-norm", "which divides by a random number", sample),
@@ -146,7 +146,7 @@ pub(super) fn unsupported(node: &Node) -> KernelRefusal {
         Op::Conv { .. } => (
             "grouped conv",
             "whose channels do not mix, so they are not Gaussian",
-            "groups = 1, or --method meanfield or sample",
+            "groups = 1, or ‹method meanfield› or sample",
         ),
         Op::ToTokens | Op::ClassToken { .. } | Op::Position { .. } | Op::TakeToken { .. } => {
             ("tokens", "which attention reads", sample)

@@ -44,12 +44,14 @@ pub use error::PredictError;
 pub use expansion::Expansion;
 pub use ridge::{Measured, Ridge};
 
+use serde::{Deserialize, Serialize};
+
 use crate::spectrum::product::product_transposed;
 use crate::{GeometryError, Spectrum};
 use shares::Shares;
 
 /// D(v) but for v.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinearProblem {
     /// n, training samples.
     pub train: usize,

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
+use serde::{Deserialize, Serialize};
 
 pub use pilot::{best_probes, best_readouts};
 pub use readout::Readouts;
@@ -53,7 +54,8 @@ const LOOKS: u32 = 4;
 pub const MOST: u64 = 1 << 20;
 
 /// When to stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// After this many networks.
     Networks(u64),
@@ -173,7 +175,7 @@ impl<T: Float> Sampler<T> {
         }
         if matches!(limit, Limit::Error(_)) && shard != Shard::WHOLE {
             return Err(GeometryError::Question(
-                "shards cannot see each other's error: give --samples in place of --error".into(),
+                "shards cannot see each other's error: give ‹networks› in place of ‹error›".into(),
             ));
         }
         let source = Source::new(graph, config, given)?;
@@ -366,7 +368,7 @@ impl<T: Float> Sampler<T> {
     pub fn finish(&self, state: State) -> Result<Sampled, GeometryError> {
         if state.networks() == 0 {
             return Err(GeometryError::Question(
-                "this shard has no network: use fewer shards or more --samples".into(),
+                "this shard has no network: use fewer shards or more ‹networks›".into(),
             ));
         }
         Ok(Sampled::new(state, self.config().centring))

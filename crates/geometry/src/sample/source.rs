@@ -55,7 +55,7 @@ impl Config {
             && k >= outputs
         {
             return Err(GeometryError::Question(format!(
-                "--logit {k}: the network has {outputs} outputs, counted from 0"
+                "‹output {k}›: the network has {outputs} outputs, counted from 0"
             )));
         }
         self.probe.check(graph.input().len())
@@ -66,26 +66,28 @@ impl Config {
         let wrong = |text: String| Err(GeometryError::Question(text));
         self.check_place(graph)?;
         if self.method == Method::Mixed && self.output == Output::All {
-            return wrong("mixed takes one output at a time: use --logit k or --logit mean".into());
+            return wrong(
+                "mixed takes one output at a time: use ‹output k› or ‹output mean›".into(),
+            );
         }
         if self.method == Method::Mixed && self.gradient != Gradient::Local {
-            return wrong("mixed has its own exact derivative: leave --gradient out".into());
+            return wrong("mixed has its own exact derivative: leave ‹gradient› out".into());
         }
         let coherent = self.gradient == Gradient::Coherent && self.probe != Probe::Zero;
         if coherent && self.centring == Centring::Mean {
             return wrong(
-                "the mean gradient is removed from local ones: use --gradient local".into(),
+                "the mean gradient is removed from local ones: use ‹gradient local›".into(),
             );
         }
         if coherent && self.probe.count(self.probes, graph.input().len()) < 2 {
             return wrong(
-                "coherent compares the gradients at two points or more: use --probes 2 or more, or --gradient local"
+                "coherent compares the gradients at two points or more: use ‹probes 2› or more, or ‹gradient local›"
                     .into(),
             );
         }
         if self.centring == Centring::Mean && self.probes > 1 {
             return wrong(
-                "the mean gradient is removed over networks with one probe each: use --probes 1"
+                "the mean gradient is removed over networks with one probe each: use ‹probes 1›"
                     .into(),
             );
         }
@@ -144,7 +146,7 @@ impl<T: Number> Source<T> {
             (Gradient::Coherent | Gradient::Local, _) => None,
             (Gradient::Dipole { .. }, Output::All) => {
                 return Err(GeometryError::Question(
-                    "a dipole takes one output at a time: use --logit k or --logit mean".into(),
+                    "a dipole takes one output at a time: use ‹output k› or ‹output mean›".into(),
                 ));
             }
             (Gradient::Dipole { h }, Output::Logit(k)) => {

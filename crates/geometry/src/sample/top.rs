@@ -66,7 +66,7 @@ impl<T: Float> TopSampler<T> {
         let most = rows.min(source.dim() as u64);
         if k == 0 || k as u64 > most {
             return Err(GeometryError::Question(format!(
-                "--top {k}: {networks} networks on {} inputs have between 1 and {most} directions; give more --samples",
+                "‹top {k}›: {networks} networks on {} inputs have between 1 and {most} directions; give more ‹networks›",
                 source.dim()
             )));
         }

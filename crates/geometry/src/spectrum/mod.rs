@@ -18,7 +18,7 @@ pub use generalised::{Generalised, generalised};
 pub use overlap::overlap;
 
 /// A verified eigendecomposition of I_C ⊗ B: every eigenvalue of B counts C times, with directions e_c ⊗ u.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spectrum {
     /// C.
     pub channels: usize,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polariscope_data::{Direction, Phase, dft_basis, dft_frequencies};
 use polariscope_geometry::{Expansion, Predictor, Spectrum};
 use polariscope_graph::Shape;
+use serde::{Deserialize, Serialize};
 
 use super::AS_PURE;
 use crate::TrialError;
@@ -21,7 +22,7 @@ pub struct Candidates {
 
 /// Numbers over the frequencies of an H × W image, zero in the middle: row i is i − ⌊H/2⌋ periods down, column j is
 /// j − ⌊W/2⌋ periods across.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrequencyMap {
     /// H.
     pub height: usize,

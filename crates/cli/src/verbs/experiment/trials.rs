@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::runner::{conduct, request};
 use super::{ExperimentArgs, Scale};
 use crate::args::Common;
-use crate::error::CliError;
+use crate::error::{CliError, flags};
 use crate::output;
 use crate::run::{find, fingerprint_bytes};
 
@@ -188,10 +188,14 @@ impl From<TrialError> for CliError {
             TrialError::Data(e) => e.into(),
             TrialError::Train(e) => e.into(),
             TrialError::Predict(e) => e.into(),
-            TrialError::NoData { .. }
+            TrialError::Memory(e) => e.into(),
+            TrialError::Question(_)
+            | TrialError::NoData { .. }
             | TrialError::Samples { .. }
-            | TrialError::Uncalibrated { .. } => CliError::Usage(e.to_string()),
-            TrialError::Unprepared => CliError::Failed(e.to_string()),
+            | TrialError::Uncalibrated { .. } => CliError::Usage(flags(&e.to_string())),
+            TrialError::Unprepared | TrialError::Checkpoint(_) | TrialError::Stopped(_) => {
+                CliError::Failed(flags(&e.to_string()))
+            }
         }
     }
 }

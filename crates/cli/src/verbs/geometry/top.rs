@@ -1,22 +1,16 @@
 //! `geometry --top k`: the first directions of inputs too large for a matrix.
 
-use polariscope_data::npy;
-use polariscope_geometry::{Float, Limit, Method, TopSampler};
-use polariscope_lens::afford;
-use polariscope_report::{Align, Axis, Page, Plot, Section, Series, Table, counted, pretty};
+use std::time::Instant;
+
+use polariscope_report::{Align, Table, counted, pretty};
 use serde::{Deserialize, Serialize};
 
-use super::{Job, command, compute};
+use super::{Job, command};
 use crate::args::Common;
 use crate::error::CliError;
-use crate::estimate::announce;
-
+use crate::looker::Looker;
 use crate::output;
-use crate::progress::Progress;
 use crate::run::{self, Opened, Shown};
-
-/// Networks where nothing is said.
-const NETWORKS: u64 = 256;
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,98 +44,28 @@ impl Shown for Answer {
 }
 
 /// Finds the first `k` directions.
-pub fn run<T: Float>(job: Job<T>, k: usize, common: &Common) -> Result<(), CliError> {
-    let Job {
-        graph,
-        mut question,
-        given,
-        request,
-    } = job;
-    if !matches!(question.method, Method::Sample | Method::Mixed) {
-        question.method = Method::Sample;
-    }
-    let networks = match question.limit {
-        Limit::Networks(n) => n,
-        Limit::Error(_) => NETWORKS,
-    };
-    let config = compute::sample_config::<T>(&graph, &question, &given, common)?;
-    let sampler = TopSampler::new(&graph, config, given, networks, k)?;
-    afford(sampler.memory(), "ask for fewer directions")?;
-    let mut directory = match run::open(&request, common)? {
+pub fn run(job: Job, k: usize, common: &Common) -> Result<(), CliError> {
+    let planned = job.question.first(&job.graph, k)?;
+    let mut directory = match run::open(&job.request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => return run::show::<Answer>(&path, &record, common),
     };
-    let started = std::time::Instant::now();
-    let progress = Progress::new("networks, three times each", 3 * networks, 0, common);
-    let mut done = 0;
-    let mut said = false;
-    let top = sampler.run(|now, total| {
-        progress.advance(now - done);
-        done = now;
-        if !said && started.elapsed().as_secs() >= 1 {
-            said = true;
-            announce(
-                common,
-                &counted(networks, "network"),
-                started.elapsed(),
-                now as f64,
-                (total - now) as f64,
-                sampler.memory(),
-            );
-        }
-    })?;
-    drop(progress);
-    let dim = graph.input().len();
-    directory.write("eigenvalues.npy", &npy::encode(&[k], &top.values))?;
-    directory.write("directions.npy", &npy::encode(&[k, dim], &top.vectors))?;
-    let mut csv = "index,eigenvalue,share\n".to_string();
-    for (i, value) in top.values.iter().enumerate() {
-        csv += &format!("{i},{value:e},{:e}\n", value / top.trace.value);
+    let started = Instant::now();
+    let mut looker = Looker::new(&mut directory, common);
+    let found = planned(&mut looker);
+    let first = looker.settle(found)?;
+    let seconds = started.elapsed().as_secs_f64();
+    for (name, content) in first.files() {
+        directory.write(&name, &content)?;
     }
-    directory.write("spectrum.csv", csv.as_bytes())?;
+    directory.write_page(&first.page(&command(&job.request), job.request.settings()))?;
     let answer = Answer {
-        networks: top.trace.samples,
-        trace: top.trace.value,
-        trace_error: top.trace.standard_error,
-        share: top.values.iter().sum::<f64>() / top.trace.value,
+        networks: first.networks,
+        trace: first.trace,
+        trace_error: first.trace_error,
+        share: first.share(),
         directions: k,
-        seconds: started.elapsed().as_secs_f64(),
+        seconds,
     };
-    let words = format!(
-        "The first {k} of {dim} directions carry {} of the {} geometry of {}, from {}.",
-        pretty(answer.share),
-        question.gradient,
-        graph.name,
-        counted(answer.networks, "network")
-    );
-    let asked = format!(
-        "Which {k} directions of its {} input does {} see best?",
-        graph.input(),
-        graph.name
-    );
-    let mut page = Page::new(
-        format!("The first directions of {}", graph.name),
-        asked,
-        words,
-    );
-    let isotropic = top.trace.value / dim as f64;
-    let points = |f: &dyn Fn(usize) -> f64| (0..k).map(|i| ((i + 1) as f64, f(i))).collect();
-    let plot = Plot {
-        title: "Eigenvalues".into(),
-        x: Axis::log("direction"),
-        y: Axis::log("eigenvalue"),
-        series: vec![
-            Series::line("found", points(&|i| top.values[i])),
-            Series::line("isotropic", points(&|_| isotropic)),
-        ],
-    };
-    page.push(Section::new("Spectrum").figure(
-        "spectrum",
-        plot.draw(),
-        "Found without the matrix, by a randomised method that makes eigenvalues a little too small. The second line is a network without preference.",
-    ));
-    page.push(Section::new("Reproduce").command(command(&request)));
-    page.configure(request.settings());
-    directory.write_page(&page)?;
     run::finish(directory, &answer, common)
 }

@@ -9,7 +9,7 @@ use super::options::Plan;
 use super::targets::{Fit, Score, Targets};
 use crate::output;
 use crate::run::Shown;
-use crate::verbs::align::subject::Subject;
+use crate::verbs::subject::Subject;
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ impl Answer {
         };
         answer.words = answer.sentence(
             &subject.problem.graph.name,
-            subject.data_name(),
+            subject.problem.data_name(),
             targets.width,
         );
         answer

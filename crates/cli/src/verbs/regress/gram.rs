@@ -8,9 +8,9 @@ use super::options::Kind;
 use crate::args::Common;
 use crate::error::CliError;
 use crate::run::RunDirectory;
-use crate::verbs::align::subject::Subject;
 use crate::verbs::kernel::store::{MatrixFile, Stored};
 use crate::verbs::kernel::tiles::{Symmetry, Tile, tiles};
+use crate::verbs::subject::Subject;
 use crate::watch::{STATE, Watch, Work};
 
 /// Matrices of train × train numbers alive at the same time in the solve: itself, its eigenvectors, what the solver

@@ -23,9 +23,9 @@ use polariscope_data::{Dataset, npy};
 use polariscope_diff::Real;
 use polariscope_infinite::{Float, Kernel};
 
-use super::align::subject::Subject;
 use super::geometry::command;
 use super::kernel::store::Stored;
+use super::subject::Subject;
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
 use crate::run::{self, Opened, RunDirectory};

@@ -6,7 +6,7 @@ use super::answer::{Answer, share};
 use super::learn::{Learnt, Moment};
 use super::mistakes;
 use super::targets::Targets;
-use crate::verbs::align::subject::Subject;
+use crate::verbs::subject::Subject;
 
 /// Groups of test samples in the figure of the posterior's variance.
 const GROUPS: usize = 12;
@@ -33,7 +33,7 @@ pub struct View<'a> {
 /// The page.
 pub fn page(view: &View, command: &str, settings: Vec<(String, String)>) -> Page {
     let name = &view.subject.problem.graph.name;
-    let data = view.subject.data_name();
+    let data = view.subject.problem.data_name();
     let mut page = Page::new(
         format!("{name} on {data}"),
         format!("How well does an infinitely wide {name} learn {data}?"),

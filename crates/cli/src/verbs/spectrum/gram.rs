@@ -14,7 +14,7 @@ use crate::output;
 use crate::run::{self, Opened, Shown, fingerprint};
 use crate::samples::Inputs;
 use crate::verbs::geometry::command;
-use crate::verbs::train::problem::fitted;
+use crate::verbs::subject::fitted;
 
 /// The `[result]` of `run.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use clap::Args;
 use polariscope_data::Dataset;
 use polariscope_graph::Graph;
 
-use super::align::subject::Subject;
 use super::geometry::command;
+use super::subject::Subject;
 use crate::args::{ArchitectureArgs, Common, count};
 use crate::error::CliError;
 use crate::run::{self, Opened};

@@ -3,21 +3,23 @@
 mod descent;
 mod flow;
 mod options;
-pub mod problem;
 mod report;
 mod scores;
 mod tangent;
 
 use clap::Args;
+use polariscope_data::Dataset;
 use polariscope_diff::Precision;
 use polariscope_kernels::empirical::Float;
 use polariscope_lens::afford;
+use polariscope_train::Problem;
+
+use super::subject::Subject;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
 use crate::run::{self, Opened, Request, RunDirectory};
 use options::{Method, TrainingArgs};
-use problem::Problem;
 
 /// What `train` takes.
 #[derive(Clone, Debug, Args)]
@@ -46,7 +48,7 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
                 .into(),
         ));
     }
-    let problem = Problem::load(args)?;
+    let problem = Subject::new(&args.architecture, Dataset::load(&args.data)?)?.problem;
     let mut configuration = args.architecture.configuration(&problem.graph)?;
     configuration.insert("data".into(), problem.data.name.clone().into());
     configuration.insert("data_fingerprint".into(), problem.fingerprint().into());

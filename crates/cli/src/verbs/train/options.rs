@@ -5,9 +5,9 @@ use polariscope_train::{
     BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule, TrainError,
 };
 
-use super::problem::Problem;
 use crate::args::{Common, count, seed};
 use crate::error::CliError;
+use polariscope_train::Problem;
 
 /// The learning rate of Adam where none is given; its steps have a size of their own.
 const ADAM_RATE: f64 = 1e-3;

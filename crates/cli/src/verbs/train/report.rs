@@ -2,9 +2,9 @@
 
 use polariscope_report::{Align, Axis, Page, Plot, Section, Series, Table};
 
-use super::problem::Problem;
 use super::scores::percent;
 use crate::run::Request;
+use polariscope_train::Problem;
 
 /// Most rows that the table shows; history.csv has all.
 const ROWS: usize = 40;

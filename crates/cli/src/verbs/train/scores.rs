@@ -3,8 +3,8 @@
 use polariscope_report::{Align, Table, counted, pretty};
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
 use super::report::Point;
+use polariscope_train::Problem;
 
 /// Losses and accuracies of both sets.
 #[derive(Clone, Debug, Serialize, Deserialize)]

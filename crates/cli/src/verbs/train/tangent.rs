@@ -5,10 +5,10 @@ use polariscope_kernels::empirical::{Float, Follower, Snapshot};
 use polariscope_report::{Axis, Plot, Section, Series, counted, pretty};
 use polariscope_train::{Config, Control, Observer, Row, State};
 
-use super::problem::Problem;
 use crate::error::CliError;
 use crate::run::RunDirectory;
 use crate::watch::Watch;
+use polariscope_train::Problem;
 
 /// Name of the checkpoint.
 const KERNELS: &str = "ntk";

@@ -276,7 +276,7 @@ fn questions_that_make_no_sense() {
         good.clone(),
         Limit::Error(0.1),
         Shard { index: 0, count: 2 },
-        "--samples",
+        "‹networks›",
     );
     refuse(
         good.clone(),

@@ -166,10 +166,8 @@ pub fn write(
 ) -> Result<(), CliError> {
     let mut clock = Clock::default();
     clock.time("files", || {
-        let files = answer.files().into_iter();
-        files
-            .map(|(name, content)| directory.write(&name, &content))
-            .collect::<Result<(), _>>()
+        let mut files = answer.files().into_iter();
+        files.try_for_each(|(name, content)| directory.write(&name, &content))
     })?;
     answer.numbers.seconds.extend(clock.stages().clone());
     clock.time("report", || {

@@ -44,6 +44,15 @@ pub fn request(
     }
 }
 
+/// A question as a part of `run.toml`; what every verb's result depends on is added by [`request`].
+pub fn configuration(question: &impl Serialize) -> Result<toml::Table, CliError> {
+    let table = toml::Table::try_from(question);
+    let mut table =
+        table.map_err(|e| CliError::Failed(format!("cannot express the question as TOML: {e}")))?;
+    table.remove("setup");
+    Ok(table)
+}
+
 /// Opens the directory of a run, saying what became of an earlier one.
 pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
     let options = run::Options {

@@ -1,15 +1,30 @@
 //! Which classes are taken for which, and the samples most surely put into the wrong one.
 
+use polariscope_data::Dataset;
 use polariscope_graph::Shape;
-use polariscope_kernels::inference::argmax;
 use polariscope_report::{Align, ColourMap, Gallery, HeatMap, Picture, Section, Table, Tile};
+use serde::{Deserialize, Serialize};
 
-use super::page::View;
+use super::Targets;
+use crate::inference::argmax;
 
 /// Pictures shown.
 const SHOWN: usize = 24;
 /// Red, green and blue in the brightness that eyes see.
 const BRIGHTNESS: [f64; 3] = [0.299, 0.587, 0.114];
+
+/// A test image put into a wrong class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mistake {
+    /// Which test sample.
+    pub sample: usize,
+    /// Its class.
+    pub class: u32,
+    /// What it was taken for.
+    pub taken: u32,
+    /// Its brightness, row by row.
+    pub picture: Vec<Vec<f64>>,
+}
 
 /// Counts for `confusion.csv`: a row a class, a column for what it was taken for.
 pub fn table(confusion: &[Vec<u64>]) -> Table {
@@ -23,9 +38,8 @@ pub fn table(confusion: &[Vec<u64>]) -> Table {
     table
 }
 
-/// The confusion matrix; `None` for real targets.
-pub fn confusion(view: &View) -> Option<Section> {
-    let counts = view.targets.confusion(&view.learnt.predictions)?;
+/// The confusion matrix.
+pub fn confusion(counts: &[Vec<u64>]) -> Section {
     let shares = |row: &Vec<u64>| -> Vec<f64> {
         let all: u64 = row.iter().sum();
         // A class without test samples is 0/0: grey.
@@ -56,28 +70,32 @@ pub fn confusion(view: &View) -> Option<Section> {
         ),
         _ => "No test sample is put into a wrong class.".to_string(),
     };
-    Some(Section::new("Mistakes").prose(prose).figure(
+    Section::new("Mistakes").prose(prose).figure(
         "confusion",
         map.draw(),
         "Each row adds up to 100 %: the share of a class's test samples that is taken for each class. confusion.csv has \
          the counts.",
-    ))
+    )
 }
 
-/// The images most surely put into a wrong class; `None` where there are none.
-pub fn gallery(view: &View) -> Option<Section> {
+/// The images most surely put into a wrong class.
+pub fn surest(data: &Dataset, targets: &Targets, predictions: &[f64]) -> Vec<Mistake> {
     let Shape::Image {
         channels,
         height,
         width,
-    } = view.subject.problem.data.shape
+    } = data.shape
     else {
-        return None;
+        return Vec::new();
     };
-    let classes = view.targets.classes.as_ref()?;
-    let outputs = view.targets.width;
-    let rows = view.learnt.predictions.chunks_exact(outputs);
-    let taken = argmax(&view.learnt.predictions, outputs);
+    let Some(classes) = &targets.classes else {
+        return Vec::new();
+    };
+    if height * width < 2 {
+        return Vec::new();
+    }
+    let rows = predictions.chunks_exact(targets.width);
+    let taken = argmax(predictions, targets.width);
     let mut wrong: Vec<(f64, usize)> = rows
         .enumerate()
         .map(|(i, f)| {
@@ -86,12 +104,9 @@ pub fn gallery(view: &View) -> Option<Section> {
         })
         .filter(|&(_, i)| taken[i] != classes.test[i])
         .collect();
-    if wrong.is_empty() || height * width < 2 {
-        return None;
-    }
     wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let pixels = height * width;
-    let x = &view.subject.problem.data.test.x;
+    let x = &data.test.x;
     let grey = |i: usize| -> Vec<Vec<f64>> {
         let image = &x[i * channels * pixels..][..channels * pixels];
         let value = |p: usize| -> f64 {
@@ -104,20 +119,34 @@ pub fn gallery(view: &View) -> Option<Section> {
         let lines = (0..height).map(|y| (0..width).map(|x| value(y * width + x)).collect());
         lines.collect()
     };
-    let tiles = wrong.iter().take(SHOWN).map(|&(_, i)| Tile {
-        label: format!("{} as {}", classes.test[i], taken[i]),
+    let mistake = |&(_, sample): &(f64, usize)| Mistake {
+        sample,
+        class: classes.test[sample],
+        taken: taken[sample],
+        picture: grey(sample),
+    };
+    wrong.iter().take(SHOWN).map(mistake).collect()
+}
+
+/// Pictures of them; `None` where there are none.
+pub fn gallery(mistakes: &[Mistake]) -> Option<Section> {
+    if mistakes.is_empty() {
+        return None;
+    }
+    let tile = |m: &Mistake| Tile {
+        label: format!("{} as {}", m.class, m.taken),
         pictures: vec![Picture {
             words: format!(
-                "test sample {i}, class {}, taken for class {}",
-                classes.test[i], taken[i]
+                "test sample {}, class {}, taken for class {}",
+                m.sample, m.class, m.taken
             ),
-            rows: grey(i),
+            rows: m.picture.clone(),
             colours: ColourMap::Sequential,
         }],
-    });
+    };
     let gallery = Gallery {
         title: "Most confident mistakes".into(),
-        tiles: tiles.collect(),
+        tiles: mistakes.iter().map(tile).collect(),
     };
     let caption = "Test samples whose wrong class has the largest lead over the right one: its class, and what it was taken \
                    for. Brightness only, dark to light.";

@@ -1,13 +1,11 @@
 //! A pass over a finished matrix: its numbers for the table, a picture, its eigenvalues.
 
 use polariscope_data::symmetric_eigenvalues;
-use polariscope_diff::Real;
+use serde::{Deserialize, Serialize};
 
-use super::Kind;
-use super::answer::Summary;
-use super::store::{MatrixFile, Stored};
-use super::tiles::{Symmetry, Tile};
-use crate::error::CliError;
+use super::{Kind, Numbers};
+use crate::matrix::{Matrix, Symmetry, Tile};
+use crate::{KernelsError, Number};
 
 /// Squares of the picture, on each side.
 const PICTURE: usize = 96;
@@ -17,9 +15,10 @@ const EIGEN: usize = 2048;
 const ROWS: usize = 256;
 
 /// What a matrix looks like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
     /// In numbers.
-    pub summary: Summary,
+    pub summary: Numbers,
     /// Means over squares of entries.
     pub picture: Vec<Vec<f64>>,
     /// Largest first, of K/n.
@@ -28,13 +27,12 @@ pub struct Survey {
 
 impl Survey {
     /// Reads the matrix once.
-    pub fn of<T: Stored + Real>(
-        file: &MatrixFile,
+    pub(super) fn of<T: Number>(
+        matrix: &mut Matrix<T>,
         kind: Kind,
-        rows: usize,
-        columns: usize,
+        (rows, columns): (usize, usize),
         symmetry: Symmetry,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, KernelsError> {
         let (high, wide) = (rows.min(PICTURE), columns.min(PICTURE));
         let mut picture = vec![vec![(0.0, 0.0); wide]; high];
         let (mut diagonal, mut sum, mut count) = (0.0, 0.0, 0.0);
@@ -46,7 +44,7 @@ impl Survey {
                 rows: first..(first + ROWS).min(rows),
                 columns: 0..columns,
             };
-            let numbers = file.read::<T>(&band)?;
+            let numbers = matrix.read(&band)?;
             for (i, row) in band.rows.zip(numbers.chunks_exact(columns)) {
                 for (j, k) in row.iter().enumerate() {
                     let k = k.to_f64();
@@ -68,8 +66,8 @@ impl Survey {
         }
         let mut eigenvalues = Vec::new();
         if !whole.is_empty() {
-            eigenvalues =
-                symmetric_eigenvalues(&whole, rows).map_err(|e| CliError::Failed(e.to_string()))?;
+            eigenvalues = symmetric_eigenvalues(&whole, rows)
+                .map_err(|e| KernelsError::Eigen(e.to_string()))?;
         }
         let condition = match eigenvalues[..] {
             [largest, .., smallest] if smallest > 0.0 => Some(largest / smallest),
@@ -81,7 +79,7 @@ impl Survey {
             false => (diagonal, diagonal, diagonal),
         };
         Ok(Self {
-            summary: Summary {
+            summary: Numbers {
                 kind: kind.name().into(),
                 diagonal: symmetric.then(|| diagonal / rows as f64),
                 mean,

@@ -2,11 +2,8 @@
 
 use polariscope_report::{Axis, Mark, Page, Plot, Section, Series, grouped, pretty};
 
-use super::answer::{Answer, share};
-use super::learn::{Learnt, Moment};
-use super::mistakes;
-use super::targets::Targets;
-use crate::verbs::align::subject::Subject;
+use super::answer::share;
+use super::{Answer, Moment, mistakes};
 
 /// Groups of test samples in the figure of the posterior's variance.
 const GROUPS: usize = 12;
@@ -18,40 +15,32 @@ const ROUNDING: f64 = 1e-15;
 /// A training error of this share of the test error counts as met.
 const MET: f64 = 1e-3;
 
-/// All that the page shows.
-pub struct View<'a> {
-    /// Network and data.
-    pub subject: &'a Subject,
-    /// What was to be learnt.
-    pub targets: &'a Targets,
-    /// What was.
-    pub learnt: &'a Learnt,
-    /// The result.
-    pub answer: &'a Answer,
-}
-
-/// The page.
-pub fn page(view: &View, command: &str, settings: Vec<(String, String)>) -> Page {
-    let name = &view.subject.problem.graph.name;
-    let data = view.subject.data_name();
+/// The page; `command` gives the same again.
+pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
+    let Answer {
+        network,
+        data,
+        summary,
+        ..
+    } = answer;
     let mut page = Page::new(
-        format!("{name} on {data}"),
-        format!("How well does an infinitely wide {name} learn {data}?"),
-        view.answer.words.as_str(),
+        format!("{network} on {data}"),
+        format!("How well does an infinitely wide {network} learn {data}?"),
+        summary.words.as_str(),
     );
-    page.facts(facts(view));
+    page.facts(facts(answer));
     page.push(
         Section::new("Scores")
-            .table(view.answer.table())
-            .list(view.answer.notes().iter().map(|note| sentence(note))),
+            .table(summary.table())
+            .list(summary.notes().iter().map(|note| sentence(note))),
     );
     let sections = [
-        path(view),
-        predicted(view),
-        mistakes::confusion(view),
-        mistakes::gallery(view),
-        spread(view),
-        eigenvalues(view),
+        path(answer),
+        predicted(answer),
+        answer.confusion.as_deref().map(mistakes::confusion),
+        mistakes::gallery(&answer.mistakes),
+        spread(answer),
+        eigenvalues(answer),
     ];
     sections.into_iter().flatten().for_each(|s| page.push(s));
     page.push(Section::reproduce(command));
@@ -66,9 +55,9 @@ fn sentence(note: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn facts(view: &View) -> Vec<(String, String)> {
-    let answer = view.answer;
-    let mut facts = match answer.test.accuracy {
+fn facts(answer: &Answer) -> Vec<(String, String)> {
+    let summary = &answer.summary;
+    let mut facts = match summary.test.accuracy {
         Some(accuracy) => vec![
             (
                 format!("{:.1}\u{a0}%", 100.0 * accuracy.value),
@@ -78,36 +67,36 @@ fn facts(view: &View) -> Vec<(String, String)> {
                 ),
             ),
             (
-                share(1.0 / view.targets.width as f64),
+                share(1.0 / answer.targets.width as f64),
                 "would be chance".to_string(),
             ),
         ],
         None => vec![(
-            pretty(answer.test.mse.value),
+            pretty(summary.test.mse.value),
             format!(
                 "mean squared error on test samples (± {})",
-                pretty(answer.test.mse.standard_error)
+                pretty(summary.test.mse.standard_error)
             ),
         )],
     };
-    if let Some(r) = answer.test.r_squared {
+    if let Some(r) = summary.test.r_squared {
         facts.push((share(r), "of the variance explained (R²)".to_string()));
     }
     facts.push((
-        grouped(answer.train_samples as u64),
+        grouped(summary.train_samples as u64),
         "training samples".to_string(),
     ));
     facts.push((
-        pretty(answer.condition),
+        pretty(summary.condition),
         "condition number of the Gram matrix".to_string(),
     ));
     facts
 }
 
 /// Learning curves over the training time; `None` for a single time.
-fn path(view: &View) -> Option<Section> {
-    let end = view.learnt.end;
-    let mut moments = view.learnt.path.clone();
+fn path(answer: &Answer) -> Option<Section> {
+    let end = answer.learnt.end;
+    let mut moments = answer.learnt.path.clone();
     if end.time.is_finite() {
         moments.push(end);
     }
@@ -130,7 +119,7 @@ fn path(view: &View) -> Option<Section> {
         let of = |m: &Moment| 100.0 * m.test.accuracy.map_or(f64::NAN, |a| a.value);
         let error = |m: &Moment| 100.0 * m.test.accuracy.map_or(f64::NAN, |a| a.standard_error);
         let band = moments.iter().map(|m| (of(m) - error(m), of(m) + error(m)));
-        let chance = 100.0 / view.targets.width as f64;
+        let chance = 100.0 / answer.targets.width as f64;
         let plot = Plot {
             title: "Accuracy".into(),
             x: Axis::log("training time ηt"),
@@ -180,12 +169,12 @@ fn path(view: &View) -> Option<Section> {
 }
 
 /// Real targets against predictions.
-fn predicted(view: &View) -> Option<Section> {
-    if view.targets.classes.is_some() {
+fn predicted(answer: &Answer) -> Option<Section> {
+    if answer.targets.classes.is_some() {
         return None;
     }
-    let width = view.targets.width;
-    let pairs = view.targets.test.iter().zip(&view.learnt.predictions);
+    let width = answer.targets.width;
+    let pairs = answer.targets.test.iter().zip(&answer.learnt.predictions);
     let points: Vec<(f64, f64)> = pairs
         .step_by(width)
         .map(|(&y, &f)| (y, f))
@@ -216,9 +205,9 @@ fn predicted(view: &View) -> Option<Section> {
 }
 
 /// Whether samples with a larger posterior variance have larger errors.
-fn spread(view: &View) -> Option<Section> {
-    let variance = view.learnt.variance.as_ref()?;
-    let errors = view.targets.errors(&view.learnt.predictions);
+fn spread(answer: &Answer) -> Option<Section> {
+    let variance = answer.learnt.variance.as_ref()?;
+    let errors = answer.targets.errors(&answer.learnt.predictions);
     let mut pairs: Vec<(f64, f64)> = variance.iter().copied().zip(errors).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let root = |group: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
@@ -251,8 +240,8 @@ fn spread(view: &View) -> Option<Section> {
 }
 
 /// What is learnt first.
-fn eigenvalues(view: &View) -> Option<Section> {
-    let values = &view.learnt.eigenvalues;
+fn eigenvalues(answer: &Answer) -> Option<Section> {
+    let values = &answer.learnt.eigenvalues;
     let floor = ROUNDING * values.first()?;
     let points: Vec<(f64, f64)> = (1..)
         .zip(values)
@@ -268,7 +257,7 @@ fn eigenvalues(view: &View) -> Option<Section> {
         y: Axis::log("eigenvalue μ"),
         series: vec![Series::line("", points)],
     };
-    let meaning = match view.learnt.variance {
+    let meaning = match answer.learnt.variance {
         None => {
             "The part of the targets along an eigenvector is learnt after a time of 1/(ημ): the steeper the fall, the \
              longer the last details take."

@@ -1,19 +1,35 @@
-//! What `regress` says at the end.
+//! What comes of it: the numbers of a record, and everything that was learnt.
 
+use polariscope_data::npy;
 use polariscope_report::{Align, Cell, Table, counted, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use super::learn::Learnt;
-use super::options::Plan;
-use super::targets::{Fit, Score, Targets};
-use crate::output;
-use crate::run::Shown;
-use crate::verbs::align::subject::Subject;
+use super::mistakes::{self, Mistake};
+use super::{Fit, Learnt, Question, Score, Targets};
 
-/// The `[result]` of `run.toml`.
+/// What was learnt, and how well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
+    /// What learnt.
+    pub network: String,
+    /// What it learnt, as people call it.
+    pub data: String,
+    /// In words and a few numbers.
+    pub summary: Summary,
+    /// What was to be learnt.
+    pub targets: Targets,
+    /// What was.
+    pub learnt: Learnt,
+    /// Test samples of a class (row) that were taken for each class (column); none for real targets.
+    pub confusion: Option<Vec<Vec<u64>>>,
+    /// Images most surely put into a wrong class.
+    pub mistakes: Vec<Mistake>,
+}
+
+/// What was learnt in words and a few numbers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
     /// The answer in words.
     pub words: String,
     /// ntk or nngp.
@@ -51,10 +67,63 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Sums up what was learnt.
-    pub fn new(
-        subject: &Subject,
-        plan: &Plan,
+    /// The finding.
+    pub(super) fn sentence(&self) -> String {
+        let Answer {
+            network,
+            data,
+            summary,
+            ..
+        } = self;
+        let from = counted(summary.train_samples as u64, "sample");
+        let method = summary.method();
+        match summary.test.accuracy {
+            Some(accuracy) => format!(
+                "An infinitely wide {network} learns {data} to {} from {from} ({method}); chance is {}.",
+                percent(accuracy),
+                share(1.0 / self.targets.width as f64)
+            ),
+            None => format!(
+                "An infinitely wide {network} learns {data} from {from} ({method}) up to a mean squared error of {}{}.",
+                summary.test.mse.pair(),
+                summary.test.r_squared.map_or(String::new(), |r| format!(
+                    ", which explains {} of the variance",
+                    share(r)
+                ))
+            ),
+        }
+    }
+
+    /// Arrays and tables, by the names of their files.
+    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let learnt = &self.learnt;
+        let (train, test) = self.targets.samples();
+        let mut files = vec![
+            (
+                "predictions.npy",
+                npy::encode(&[test, self.targets.width], &learnt.predictions),
+            ),
+            (
+                "eigenvalues.npy",
+                npy::encode(&[train], &learnt.eigenvalues),
+            ),
+        ];
+        if let Some(variance) = &learnt.variance {
+            files.push(("variance.npy", npy::encode(&[test], variance)));
+        }
+        files.push(("learning.csv", learnt.history().to_csv().into_bytes()));
+        if let Some(confusion) = &self.confusion {
+            let csv = mistakes::table(confusion).to_csv();
+            files.push(("confusion.csv", csv.into_bytes()));
+        }
+        files
+    }
+}
+
+impl Summary {
+    /// Sums up what was learnt; words and seconds are to come.
+    pub(super) fn new(
+        question: &Question,
         targets: &Targets,
         learnt: &Learnt,
         approximations: Vec<String>,
@@ -64,13 +133,13 @@ impl Answer {
             let sum: f64 = variance.iter().map(|v| v.sqrt()).sum();
             sum / variance.len() as f64
         });
-        let mut answer = Self {
+        Self {
             words: String::new(),
-            kind: plan.kind.name().into(),
+            kind: question.kind.name().into(),
             train_samples,
             test_samples,
-            ridge: plan.ridge,
-            time: plan.times.last().copied(),
+            ridge: question.ridge,
+            time: question.time.last().copied(),
             jitter: learnt.conditioning.jitter,
             condition: learnt.conditioning.condition,
             commonest: targets.commonest(),
@@ -80,38 +149,11 @@ impl Answer {
             approximations,
             train: learnt.end.train,
             test: learnt.end.test,
-        };
-        answer.words = answer.sentence(
-            &subject.problem.graph.name,
-            subject.data_name(),
-            targets.width,
-        );
-        answer
-    }
-
-    fn sentence(&self, network: &str, data: &str, outputs: usize) -> String {
-        let from = counted(self.train_samples as u64, "sample");
-        match self.test.accuracy {
-            Some(accuracy) => format!(
-                "An infinitely wide {network} learns {data} to {} from {from} ({}); chance is {}.",
-                percent(accuracy),
-                self.method(),
-                share(1.0 / outputs as f64)
-            ),
-            None => format!(
-                "An infinitely wide {network} learns {data} from {from} ({}) up to a mean squared error of {}{}.",
-                self.method(),
-                self.test.mse.pair(),
-                self.test.r_squared.map_or(String::new(), |r| format!(
-                    ", which explains {} of the variance",
-                    share(r)
-                ))
-            ),
         }
     }
 
     /// `NTK, ridgeless`.
-    pub fn method(&self) -> String {
+    fn method(&self) -> String {
         let kind = self.kind.to_uppercase();
         let ridge = match self.ridge {
             0.0 => "ridgeless".to_string(),
@@ -124,7 +166,7 @@ impl Answer {
     }
 
     /// A row a set.
-    pub fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         use Align::{Left, Right};
         let last = match self.test.accuracy {
             Some(_) => "accuracy, %",
@@ -156,8 +198,20 @@ impl Answer {
         table
     }
 
+    /// For people, in tables of at most `width` columns.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = format!("{}\n\n{}\n", self.words, self.table().to_text(width));
+        for note in self.notes() {
+            text += &format!("{note}\n");
+        }
+        text + &format!(
+            "kernels {:.1} s, solve {:.1} s",
+            self.kernel_seconds, self.solve_seconds
+        )
+    }
+
     /// What to know about the solve, a line each.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let jitter = match self.jitter {
             0.0 => "no jitter was needed".to_string(),
             jitter => format!("a jitter of {} was added to its diagonal", pretty(jitter)),
@@ -181,23 +235,6 @@ impl Answer {
         let approximations = self.approximations.iter();
         notes.extend(approximations.map(|a| format!("approximate: {a}")));
         notes
-    }
-}
-
-impl Shown for Answer {
-    fn text(&self, directory: &str) -> String {
-        let mut text = format!(
-            "{}\n\n{}\n",
-            self.words,
-            self.table().to_text(output::WIDTH)
-        );
-        for note in self.notes() {
-            text += &format!("{note}\n");
-        }
-        text + &format!(
-            "kernels {:.1} s, solve {:.1} s; predictions and report.html in {directory}\n",
-            self.kernel_seconds, self.solve_seconds
-        )
     }
 }
 

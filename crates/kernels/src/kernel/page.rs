@@ -4,15 +4,12 @@ use polariscope_report::{
     Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, grouped, pretty,
 };
 
-use super::answer::{Answer, Summary};
-use super::survey::Survey;
-use super::tiles::Symmetry;
-use crate::run::Request;
+use super::{Answer, Numbers, Survey};
 
 /// The page.
-pub fn page(answer: &Answer, surveys: &[Survey], symmetry: Symmetry, request: &Request) -> Page {
-    let name = &request.architecture;
-    let words: Vec<String> = answer.kernels.iter().map(sentence).collect();
+pub fn page(answer: &Answer, settings: Vec<(String, String)>) -> Page {
+    let (name, summary) = (&answer.network, &answer.summary);
+    let words: Vec<String> = summary.kernels.iter().map(sentence).collect();
     let mut page = Page::new(
         format!("Kernels of {name}"),
         format!("How similar does an infinitely wide {name} find these samples?"),
@@ -21,27 +18,27 @@ pub fn page(answer: &Answer, surveys: &[Survey], symmetry: Symmetry, request: &R
     page.facts([(
         format!(
             "{} × {}",
-            grouped(answer.rows as u64),
-            grouped(answer.columns as u64)
+            grouped(summary.rows as u64),
+            grouped(summary.columns as u64)
         ),
         "samples".to_string(),
     )]);
-    for survey in surveys {
-        page.push(section(survey, symmetry));
+    for survey in &answer.surveys {
+        page.push(section(survey));
     }
-    if !answer.approximations.is_empty() {
-        page.push(Section::new("Approximations").list(answer.approximations.clone()));
+    if !summary.approximations.is_empty() {
+        page.push(Section::new("Approximations").list(summary.approximations.clone()));
     }
-    page.configure(request.settings());
+    page.configure(settings);
     page
 }
 
 /// The kind as people write it.
-fn title(summary: &Summary) -> String {
+fn title(summary: &Numbers) -> String {
     summary.kind.to_uppercase()
 }
 
-fn sentence(summary: &Summary) -> String {
+fn sentence(summary: &Numbers) -> String {
     let own = match summary.diagonal {
         None => String::new(),
         Some(own) => format!(
@@ -63,7 +60,7 @@ fn share(part: f64) -> String {
     format!("{:.0} %", 100.0 * part)
 }
 
-fn section(survey: &Survey, symmetry: Symmetry) -> Section {
+fn section(survey: &Survey) -> Section {
     use Align::{Left, Right};
     let summary = &survey.summary;
     let mut table = Table::new([("quantity", Left), ("value", Right)]);
@@ -101,7 +98,7 @@ fn section(survey: &Survey, symmetry: Symmetry) -> Section {
         .enumerate()
         .map(|(i, &x)| ((i + 1) as f64, x))
         .collect();
-    if symmetry == Symmetry::Symmetric && points.len() > 2 {
+    if points.len() > 2 {
         let plot = Plot {
             title: format!("Eigenvalues of the {kind}"),
             x: Axis::log("index"),

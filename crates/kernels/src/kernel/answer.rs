@@ -1,14 +1,39 @@
-//! What `kernel` says at the end.
+//! What comes of it: the numbers of a record, and the matrices themselves.
 
 use polariscope_report::{Align, Table, grouped};
 use serde::{Deserialize, Serialize};
 
-use crate::output;
-use crate::run::Shown;
+use super::{Kind, Survey};
 
-/// The `[result]` of `run.toml`.
+/// Kernels that were computed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
+    /// Whose they are.
+    pub network: String,
+    /// In a few numbers.
+    pub summary: Summary,
+    /// What a page shows of each kernel.
+    pub surveys: Vec<Survey>,
+    /// Every number, where they were computed into memory.
+    pub matrices: Vec<Entries>,
+}
+
+/// Every number of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entries {
+    /// Which kernel.
+    pub kind: Kind,
+    /// Samples of the rows, times outputs where every pair of them was asked for.
+    pub rows: usize,
+    /// The same of the columns.
+    pub columns: usize,
+    /// Row by row.
+    pub numbers: Vec<f64>,
+}
+
+/// Kernels in a few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
     /// Samples of the rows.
     pub rows: usize,
     /// Samples of the columns.
@@ -17,12 +42,12 @@ pub struct Answer {
     #[serde(default)]
     pub approximations: Vec<String>,
     /// One for each kernel.
-    pub kernels: Vec<Summary>,
+    pub kernels: Vec<Numbers>,
 }
 
 /// A kernel matrix in numbers.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Summary {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Numbers {
     /// nngp or ntk.
     pub kind: String,
     /// Mean of K(x, x), where rows and columns are the same samples.
@@ -39,8 +64,9 @@ pub struct Summary {
     pub condition: Option<f64>,
 }
 
-impl Shown for Answer {
-    fn text(&self, directory: &str) -> String {
+impl Summary {
+    /// For people, in tables of at most `width` columns.
+    pub fn text(&self, width: usize) -> String {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("kernel", Left),
@@ -60,21 +86,20 @@ impl Shown for Answer {
                 k.condition.into(),
             ]);
         }
-        let mut text = table.to_text(output::WIDTH);
+        let mut text = table.to_text(width);
         for approximation in &self.approximations {
             text += &format!("approximate: {approximation}\n");
         }
-        text += &format!(
-            "{} x {} entries; arrays and report.html in {directory}\n",
+        text + &format!(
+            "{} x {} entries",
             grouped(self.rows as u64),
             grouped(self.columns as u64)
-        );
-        text
+        )
     }
 }
 
-/// The `[result]` of a shard.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What a shard computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Samples of the rows of the whole.
     pub rows: usize,
@@ -86,10 +111,11 @@ pub struct Part {
     pub operations: f64,
 }
 
-impl Shown for Part {
-    fn text(&self, directory: &str) -> String {
+impl Part {
+    /// For people.
+    pub fn text(&self) -> String {
         format!(
-            "{} of {} x {} entries in {directory}; `polariscope merge` joins the shards\n",
+            "{} of {} x {} entries",
             grouped(self.entries as u64),
             grouped(self.rows as u64),
             grouped(self.columns as u64)

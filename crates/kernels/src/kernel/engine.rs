@@ -1,17 +1,13 @@
 //! Whose kernel: the infinitely wide network's, or that of one finite network.
 
-use polariscope_diff::{Device, Real};
-use polariscope_infinite::{Float, Kernel, Values, Wanted};
-use polariscope_kernels::empirical::{self, EmpiricalError, MEMORY, Outputs};
+use polariscope_diff::Device;
+use polariscope_graph::Graph;
+use polariscope_infinite::{Kernel, Values, Wanted};
 use polariscope_network::{Network, Weights};
 
-use super::Kind;
-use crate::error::CliError;
-
-/// Number types that both kinds of engine know.
-pub trait Number: Float + Real + empirical::Float {}
-
-impl<T: Float + Real + empirical::Float> Number for T {}
+use super::{Data, Kind, Question};
+use crate::empirical::{self, MEMORY, Outputs};
+use crate::{KernelsError, Number};
 
 /// Products of a GPU in the time that a processor takes for one.
 const FASTER: f64 = 1000.0;
@@ -32,6 +28,30 @@ pub enum Engine<T> {
 }
 
 impl<T: Number> Engine<T> {
+    /// The engine that the question asks for.
+    pub fn new(graph: &Graph, data: &Data<'_>, question: &Question) -> Result<Self, KernelsError> {
+        let device = question.setup.device;
+        let weights = match (data.weights, question.finite) {
+            (Some(given), _) => T::weights(given),
+            (None, Some(index)) => Weights::draw(graph, question.setup.seed, index),
+            (None, None) if question.outputs == Outputs::All => {
+                return Err(KernelsError::Question(
+                    "‹outputs all› belongs to a finite network: give ‹finite I› or ‹weights FILE›; outputs of an infinitely \
+                     wide one are independent"
+                        .into(),
+                ));
+            }
+            (None, None) => {
+                return Ok(Engine::Infinite(Box::new(Kernel::on(graph, device)?)));
+            }
+        };
+        Ok(Engine::Finite {
+            network: Box::new(Network::on(graph.clone(), device)),
+            weights,
+            outputs: question.outputs,
+        })
+    }
+
     /// Numbers in one sample.
     pub fn inputs(&self) -> usize {
         match self {
@@ -86,7 +106,7 @@ impl<T: Number> Engine<T> {
     }
 
     /// Kernels among samples.
-    pub fn among(&self, wanted: Wanted, x: &[T]) -> Result<Block<T>, CliError> {
+    pub fn among(&self, wanted: Wanted, x: &[T]) -> Result<Block<T>, KernelsError> {
         Ok(match self {
             Engine::Infinite(kernel) => Block::Both(kernel.among(wanted, x)?),
             Engine::Finite {
@@ -98,7 +118,7 @@ impl<T: Number> Engine<T> {
     }
 
     /// Kernels between samples.
-    pub fn between(&self, wanted: Wanted, x1: &[T], x2: &[T]) -> Result<Block<T>, CliError> {
+    pub fn between(&self, wanted: Wanted, x1: &[T], x2: &[T]) -> Result<Block<T>, KernelsError> {
         Ok(match self {
             Engine::Infinite(kernel) => Block::Both(kernel.between(wanted, x1, x2)?),
             Engine::Finite {
@@ -120,7 +140,7 @@ pub enum Block<T> {
     Ntk(Vec<T>),
 }
 
-impl<T: Real> Block<T> {
+impl<T: Number> Block<T> {
     fn ntk(values: Vec<f64>) -> Self {
         Block::Ntk(values.into_iter().map(T::from_f64).collect())
     }
@@ -132,19 +152,6 @@ impl<T: Real> Block<T> {
             (Block::Both(values), Kind::Ntk) => values.ntk.as_deref(),
             (Block::Ntk(_), Kind::Nngp) => None,
             (Block::Ntk(values), Kind::Ntk) => Some(values),
-        }
-    }
-}
-
-impl From<EmpiricalError> for CliError {
-    fn from(e: EmpiricalError) -> Self {
-        match e {
-            EmpiricalError::Network(e) => e.into(),
-            EmpiricalError::Train(e) => e.into(),
-            EmpiricalError::Graph(e) => e.into(),
-            EmpiricalError::Analytic { .. } | EmpiricalError::NotFinite { .. } => {
-                CliError::Usage(e.to_string())
-            }
         }
     }
 }

@@ -1,20 +1,21 @@
 //! Inference with the Gram matrices at hand.
 //!
-//! The NTK's path f_t comes from one eigendecomposition; without `--time` it is sampled at times spaced evenly in
+//! The NTK's path f_t comes from one eigendecomposition; where no times are asked for it is sampled at times spaced evenly in
 //! log t, from a tenth of 1/μ₁, before anything is learnt, to ten times 1/μ_n, when all is.
 
 use std::time::Instant;
 
 use polariscope_data::{symmetric_eigen, symmetric_eigenvalues};
-use polariscope_kernels::inference::{Conditioning, Descent, InferenceError, Posterior, Time};
-use polariscope_report::{Align, Table, counted};
+use polariscope_lens::Observer;
+use polariscope_report::{Align, Table, counted, duration, memory};
+use serde::{Deserialize, Serialize};
 
+use super::Question;
 use super::gram::Grams;
-use super::options::{Kind, Plan};
 use super::targets::{Fit, Score, Targets};
-use crate::args::{Common, Dtype};
-use crate::error::CliError;
-use crate::estimate::announce;
+use crate::KernelsError;
+use crate::inference::{Conditioning, Descent, InferenceError, Posterior, Time};
+use crate::kernel::Kind;
 
 /// Times of the default path.
 const TIMES: usize = 30;
@@ -23,9 +24,12 @@ const MARGIN: f64 = 10.0;
 /// Side of the block whose decomposition is timed to estimate the rest.
 const PILOT: usize = 512;
 /// Smaller ones are not worth an estimate.
-const LONG: usize = 2 * PILOT;
+const LARGE: usize = 2 * PILOT;
+/// Nor are those that take fewer seconds and bytes than these.
+const WAIT: (f64, f64) = (10.0, (1u64 << 30) as f64);
 
 /// What was learnt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Learnt {
     /// For the test samples, m × C.
     pub predictions: Vec<f64>,
@@ -42,7 +46,7 @@ pub struct Learnt {
 }
 
 /// A time of the path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// ηt; infinity in the limit.
     pub time: f64,
@@ -54,18 +58,24 @@ pub struct Moment {
 
 impl Learnt {
     /// Learns.
-    pub fn new(
-        plan: &Plan,
+    pub(super) fn new(
+        question: &Question,
         grams: &Grams,
         targets: &Targets,
-        common: &Common,
-    ) -> Result<Self, CliError> {
-        foretell(grams, targets, common);
-        let learnt = match plan.kind {
-            Kind::Ntk => descend(plan, grams, targets),
-            Kind::Nngp => infer(plan, grams, targets),
+        observer: &mut dyn Observer,
+    ) -> Result<Self, KernelsError> {
+        foretell(grams, targets, observer);
+        let learnt = match question.kind {
+            Kind::Ntk => descend(question, grams, targets),
+            Kind::Nngp => infer(question, grams, targets),
         };
-        learnt.map_err(|e| refusal(&e, common))
+        learnt.map_err(|reason| match reason {
+            InferenceError::NotPositiveDefinite { .. } => KernelsError::Singular {
+                reason,
+                dtype: question.setup.dtype,
+            },
+            _ => reason.into(),
+        })
     }
 
     /// The path and its end as a table, for `learning.csv`.
@@ -90,12 +100,16 @@ impl Learnt {
 }
 
 /// Gradient descent: Θ decomposed once, asked at every time.
-fn descend(plan: &Plan, grams: &Grams, targets: &Targets) -> Result<Learnt, InferenceError> {
+fn descend(
+    question: &Question,
+    grams: &Grams,
+    targets: &Targets,
+) -> Result<Learnt, InferenceError> {
     let (n, _) = targets.samples();
-    let descent = Descent::new(&grams.train, n, plan.ridge)?;
-    let (path, end) = match plan.times.split_last() {
+    let descent = Descent::new(&grams.train, n, question.ridge)?;
+    let (path, end) = match question.time.split_last() {
         Some((&end, path)) => (path.to_vec(), Time::After(end)),
-        None => (grid(&descent, plan.ridge), Time::Infinite),
+        None => (grid(&descent, question.ridge), Time::Infinite),
     };
     let at = |time: Time| -> Result<(Moment, Vec<f64>), InferenceError> {
         let on_training = descent.on_training(&targets.train, time)?;
@@ -133,9 +147,9 @@ fn grid(descent: &Descent, ridge: f64) -> Vec<f64> {
 }
 
 /// The posterior: one Cholesky factor.
-fn infer(plan: &Plan, grams: &Grams, targets: &Targets) -> Result<Learnt, InferenceError> {
+fn infer(question: &Question, grams: &Grams, targets: &Targets) -> Result<Learnt, InferenceError> {
     let (n, _) = targets.samples();
-    let posterior = Posterior::new(&grams.train, n, plan.ridge)?;
+    let posterior = Posterior::new(&grams.train, n, question.ridge)?;
     let predictions = posterior.mean(&grams.cross, &targets.train)?;
     let on_training = posterior.mean(&grams.train, &targets.train)?;
     let variance = match &grams.diagonal {
@@ -160,9 +174,9 @@ fn infer(plan: &Plan, grams: &Grams, targets: &Targets) -> Result<Learnt, Infere
 }
 
 /// Says how long the solve takes, where that is long.
-fn foretell(grams: &Grams, targets: &Targets, common: &Common) {
+fn foretell(grams: &Grams, targets: &Targets, observer: &mut dyn Observer) {
     let (n, m) = targets.samples();
-    if n < LONG {
+    if n < LARGE {
         return;
     }
     let block: Vec<f64> = grams
@@ -174,20 +188,15 @@ fn foretell(grams: &Grams, targets: &Targets, common: &Common) {
     let started = Instant::now();
     if symmetric_eigen(&block, PILOT).is_ok() {
         let cubes = (n as f64 / PILOT as f64).powi(3);
+        let seconds = started.elapsed().as_secs_f64() * cubes;
         let bytes = 8.0 * (n * (4 * n + m)) as f64;
-        let work = format!("learning {}", counted(n as u64, "sample"));
-        announce(common, &work, started.elapsed(), 1.0, cubes, bytes);
-    }
-}
-
-fn refusal(e: &InferenceError, common: &Common) -> CliError {
-    match (e, common.dtype) {
-        (InferenceError::NotPositiveDefinite { .. }, Dtype::F32) => {
-            CliError::Failed(format!("{e} (--ridge X), or round less (--dtype f64)"))
+        if seconds >= WAIT.0 || bytes >= WAIT.1 {
+            observer.note(&format!(
+                "learning {}: about {} and {}",
+                counted(n as u64, "sample"),
+                duration(seconds),
+                memory(bytes)
+            ));
         }
-        (InferenceError::NotPositiveDefinite { .. }, Dtype::F64) => {
-            CliError::Failed(format!("{e} (--ridge X)"))
-        }
-        _ => CliError::Usage(e.to_string()),
     }
 }

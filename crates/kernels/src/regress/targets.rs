@@ -4,13 +4,14 @@
 //! output over the test samples.
 
 use polariscope_data::{Dataset, Labels, Split};
-use polariscope_kernels::inference::{accuracy, argmax, centred_targets};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use crate::error::CliError;
+use crate::KernelsError;
+use crate::inference::{accuracy, argmax, centred_targets};
 
 /// Targets of both sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Targets {
     /// Numbers of a sample.
     pub width: usize,
@@ -23,6 +24,7 @@ pub struct Targets {
 }
 
 /// The classes behind the targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Classes {
     /// Of the training samples.
     pub train: Vec<u32>,
@@ -55,10 +57,10 @@ pub struct Fit {
 
 impl Targets {
     /// Of a data set with samples to test by.
-    pub fn new(data: &Dataset) -> Result<Self, CliError> {
+    pub fn new(data: &Dataset) -> Result<Self, KernelsError> {
         if data.test.len() < 2 {
-            return Err(CliError::Usage(format!(
-                "data '{}' has {} to test by; give at least 2 with --test, or npy:X,Y,XTEST,YTEST",
+            return Err(KernelsError::Data(format!(
+                "data '{}' has {} to test by; give at least 2 with ‹test›, or npy:X,Y,XTEST,YTEST",
                 data.name,
                 polariscope_report::counted(data.test.len() as u64, "sample")
             )));
@@ -71,9 +73,7 @@ impl Targets {
             _ => None,
         };
         let numbers = |split: &Split| match &split.y {
-            Labels::Classes(y) => {
-                centred_targets(y, data.classes).map_err(|e| CliError::Usage(e.to_string()))
-            }
+            Labels::Classes(y) => centred_targets(y, data.classes),
             Labels::Targets { values, .. } => Ok(values.iter().map(|&y| f64::from(y)).collect()),
         };
         Ok(Self {

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::empirical::EmpiricalError;
 use crate::inference::InferenceError;
 use crate::matrix::StoreError;
+use crate::spheres::SphereError;
 
 /// Why a lens has no answer.
 #[derive(Debug, Error)]
@@ -29,6 +30,9 @@ pub enum KernelsError {
     /// No kernel of a finite network.
     #[error(transparent)]
     Empirical(#[from] EmpiricalError),
+    /// No spectrum on spheres.
+    #[error(transparent)]
+    Sphere(#[from] SphereError),
     /// No inference.
     #[error(transparent)]
     Inference(#[from] InferenceError),
@@ -60,6 +64,7 @@ impl KernelsError {
         match self {
             KernelsError::Question(_) | KernelsError::Data(_) | KernelsError::TooLarge(_) => true,
             KernelsError::Inference(_) => true,
+            KernelsError::Sphere(e) => *e != SphereError::Decomposition,
             KernelsError::Infinite(e) => infinite(e),
             KernelsError::Empirical(e) => match e {
                 EmpiricalError::Network(e) => network(e),

@@ -6,6 +6,7 @@
 //! - [`empirical`]: kernels of finite networks, and how training moves them.
 //! - [`kernel`]: the matrices themselves, of infinite and of finite networks.
 //! - [`regress`]: a data set learnt with them.
+//! - [`spectrum`]: their eigenvalues on samples.
 //! - [`experiments`]: experiments of the theory, with claims that are judged.
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod experiments;
 pub mod inference;
 pub mod kernel;
 pub mod regress;
+pub mod spectrum;
 pub mod spheres;
 pub mod symmetry;
 

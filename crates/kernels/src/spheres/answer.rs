@@ -1,13 +1,11 @@
-//! The `[result]` of `run.toml` on spheres.
+//! What comes of it: levels in numbers and words.
 
-use polariscope_kernels::spheres::{Band, Product, Profile, Spectrum, System};
+use polariscope_data::npy;
 use polariscope_report::{Align, Cell, Table, fill, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use super::words;
-use crate::output;
-use crate::run::Shown;
+use super::{Band, Product, Profile, Spectrum, System, words};
 
 /// Rows in a terminal.
 const ROWS: usize = 20;
@@ -28,6 +26,32 @@ const HEADINGS: [&str; 6] = [
 ];
 
 /// What was found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// The spectrum asked for.
+    pub spectrum: Spectrum,
+    /// Those of the other systems, for comparison.
+    pub others: Vec<Spectrum>,
+    /// Of the Gram matrix over m, largest first; empty without points.
+    pub eigenvalues: Vec<f64>,
+    /// In words and numbers.
+    pub levels: Levels,
+}
+
+impl Answer {
+    /// Arrays and tables, by the names of their files.
+    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let mut files = vec![("levels.csv", self.levels.csv().into_bytes())];
+        if !self.eigenvalues.is_empty() {
+            let shape = [self.eigenvalues.len()];
+            let values = npy::encode(&shape, &self.eigenvalues);
+            files.push(("eigenvalues.npy", values));
+        }
+        files
+    }
+}
+
+/// The levels of a spectrum and what they say.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Levels {
     /// The finding.
@@ -125,7 +149,7 @@ pub struct Plateau {
 
 impl Plateau {
     /// A band of the spectrum beside the eigenvalues.
-    pub fn new(band: &Band, spectrum: &Spectrum, eigenvalues: &[f64]) -> Self {
+    pub(super) fn new(band: &Band, spectrum: &Spectrum, eigenvalues: &[f64]) -> Self {
         let orders = spectrum.levels[band.levels.clone()].iter().map(|l| l.order);
         let lowest = orders.clone().min().unwrap_or(0);
         Self {
@@ -140,7 +164,7 @@ impl Plateau {
 
 impl Levels {
     /// Theory alone.
-    pub fn new(spectrum: &Spectrum, profile: &Profile, samples: usize) -> Self {
+    pub(super) fn new(spectrum: &Spectrum, profile: &Profile, samples: usize) -> Self {
         // TOML holds no larger integers.
         let whole = |n: u64| n.min(i64::MAX as u64);
         let missed = (samples > 0)
@@ -176,12 +200,43 @@ impl Levels {
     }
 
     /// Puts the numbers into words.
-    pub fn say(&mut self) {
+    pub(super) fn say(&mut self) {
         self.words = words::words(self);
     }
 
+    /// For people, in tables of at most `width` columns.
+    pub fn text(&self, width: usize) -> String {
+        let p = self.product;
+        let mut text = format!(
+            "{} with the {} kernel, p = {}, d0 = {}, s = {}\n\n",
+            self.system.name(),
+            self.kernel,
+            p.p(),
+            p.d0(),
+            p.s()
+        );
+        text += &self.table(ROWS).to_text(width);
+        if self.levels.len() > ROWS {
+            text += &format!("… and {} more in levels.csv\n", self.levels.len() - ROWS);
+        }
+        for table in [self.class_table(), self.lesson_table()]
+            .into_iter()
+            .flatten()
+        {
+            text += &format!("\n{}", table.to_text(width));
+        }
+        if !self.plateaus.is_empty() {
+            text += &format!("\n{}", self.plateau_table().to_text(width));
+        }
+        for paragraph in self.words.split("\n\n") {
+            text.push('\n');
+            text += &fill(paragraph);
+        }
+        text
+    }
+
     /// Every level, to the last bit.
-    pub fn csv(&self) -> String {
+    pub(super) fn csv(&self) -> String {
         let mut columns = HEADINGS.to_vec();
         columns.extend(["missed", "sampled", "regression"]);
         let mut table = Table::new(columns.into_iter().map(|c| (c, Align::Right)));
@@ -198,7 +253,7 @@ impl Levels {
     }
 
     /// The first `most` levels.
-    pub fn table(&self, most: usize) -> Table {
+    pub(super) fn table(&self, most: usize) -> Table {
         let predicted = self.levels.iter().any(|l| l.predicted.is_some());
         let mut columns = HEADINGS.to_vec();
         if predicted {
@@ -213,7 +268,7 @@ impl Levels {
     }
 
     /// Classes beside what sampled points show, where they were drawn.
-    pub fn class_table(&self) -> Option<Table> {
+    pub(super) fn class_table(&self) -> Option<Table> {
         use Align::Right;
         let columns = ["order", "degrees", "eigenvalue", "sampled", "apart"];
         let mut table = Table::new(columns.map(|c| (c, Right)));
@@ -232,7 +287,7 @@ impl Levels {
     }
 
     /// What regression missed beside what was foretold, where it was tried.
-    pub fn lesson_table(&self) -> Option<Table> {
+    pub(super) fn lesson_table(&self) -> Option<Table> {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("degrees", Left),
@@ -249,7 +304,7 @@ impl Levels {
     }
 
     /// Plateaus of the Gram matrix.
-    pub fn plateau_table(&self) -> Table {
+    pub(super) fn plateau_table(&self) -> Table {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("orders", Left),
@@ -286,36 +341,4 @@ pub fn vector(degrees: &[usize]) -> String {
         words.push("…".into());
     }
     format!("({})", words.join(","))
-}
-
-impl Shown for Levels {
-    fn text(&self, directory: &str) -> String {
-        let p = self.product;
-        let mut text = format!(
-            "{} with the {} kernel, p = {}, d0 = {}, s = {}\n\n",
-            self.system.name(),
-            self.kernel,
-            p.p(),
-            p.d0(),
-            p.s()
-        );
-        text += &self.table(ROWS).to_text(output::WIDTH);
-        if self.levels.len() > ROWS {
-            text += &format!("… and {} more in levels.csv\n", self.levels.len() - ROWS);
-        }
-        for table in [self.class_table(), self.lesson_table()]
-            .into_iter()
-            .flatten()
-        {
-            text += &format!("\n{}", table.to_text(output::WIDTH));
-        }
-        if !self.plateaus.is_empty() {
-            text += &format!("\n{}", self.plateau_table().to_text(output::WIDTH));
-        }
-        for paragraph in self.words.split("\n\n") {
-            text.push('\n');
-            text += &fill(paragraph);
-        }
-        text + &format!("\nlevels.csv, eigenvalues and report.html in {directory}\n")
-    }
 }

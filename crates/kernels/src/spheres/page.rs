@@ -1,17 +1,15 @@
 //! `report.html`: the answer, the decay, the levels.
 
-use polariscope_kernels::spheres::Spectrum;
 use polariscope_report::{Axis, Page, Plot, Section, Series, counted, grouped, pretty};
 
-use super::gram::Gram;
-use super::spheres::Outcome;
+use super::{Answer, Spectrum};
 
 /// Levels in the table of the page.
 const ROWS: usize = 60;
 
-/// The page of a system on spheres.
-pub fn spheres(outcome: &Outcome, command: &str, settings: Vec<(String, String)>) -> Page {
-    let found = &outcome.result;
+/// The page; `command` gives the same again.
+pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
+    let found = &answer.levels;
     let (name, p) = (found.system.name(), found.product);
     let with = match found.samples {
         0 => "learn first".to_string(),
@@ -29,10 +27,10 @@ pub fn spheres(outcome: &Outcome, command: &str, settings: Vec<(String, String)>
         found.words.as_str(),
     );
     if found.samples > 0 {
-        page.facts(facts(outcome));
+        page.facts(facts(answer));
     }
-    page.push(decay(outcome));
-    page.push(levels(outcome));
+    page.push(decay(answer));
+    page.push(levels(answer));
     if let Some(table) = found.class_table() {
         let text = "The eigenvalue of each class, and the same from the kernel of random points alone: least squares on the \
              reproducing kernels of all classes at once, with the standard error over pairs of points.";
@@ -50,15 +48,15 @@ pub fn spheres(outcome: &Outcome, command: &str, settings: Vec<(String, String)>
         page.push(Section::new("Lessons").prose(text).table(table));
     }
     if !found.plateaus.is_empty() {
-        page.push(plateaus(outcome));
+        page.push(plateaus(answer));
     }
     page.push(Section::reproduce(command));
     page.configure(settings);
     page
 }
 
-fn facts(outcome: &Outcome) -> Vec<(String, String)> {
-    let found = &outcome.result;
+fn facts(answer: &Answer) -> Vec<(String, String)> {
+    let found = &answer.levels;
     let learnt = &found.levels[..found.learnt];
     let directions = learnt.last().and_then(|l| l.samples_needed).unwrap_or(0);
     let mut facts = vec![
@@ -108,17 +106,17 @@ fn steps(spectrum: &Spectrum, most: f64) -> Vec<(f64, f64)> {
     points
 }
 
-fn decay(outcome: &Outcome) -> Section {
-    let found = &outcome.result;
+fn decay(answer: &Answer) -> Section {
+    let found = &answer.levels;
     let name = found.system.name();
-    let values = &outcome.eigenvalues;
+    let values = &answer.eigenvalues;
     let most = match values.len() {
-        0 => outcome.spectrum.count() as f64,
+        0 => answer.spectrum.count() as f64,
         m => m as f64,
     };
     let mut series = vec![Series::line(
         format!("{name}, theory"),
-        steps(&outcome.spectrum, most),
+        steps(&answer.spectrum, most),
     )];
     let mut text = String::from("Each level is a step as long as its multiplicity.");
     if !values.is_empty() {
@@ -135,7 +133,7 @@ fn decay(outcome: &Outcome) -> Section {
             counted(values.len() as u64, "point")
         );
     }
-    for other in &outcome.others {
+    for other in &answer.others {
         let label = format!("{}, theory", other.system.name());
         series.push(Series::line(label, steps(other, most)));
     }
@@ -152,8 +150,8 @@ fn decay(outcome: &Outcome) -> Section {
     )
 }
 
-fn levels(outcome: &Outcome) -> Section {
-    let found = &outcome.result;
+fn levels(answer: &Answer) -> Section {
+    let found = &answer.levels;
     let mut text = String::from(
         "Functions of degrees r⃗ are products of spherical harmonics, one degree for each sphere; the order is their sum. A level is \
          listed with one of its r⃗. Samples: how many it needs, the multiplicities down to it, added. Time: ηt = 1/λ of gradient flow.",
@@ -172,57 +170,11 @@ fn levels(outcome: &Outcome) -> Section {
     }
 }
 
-fn plateaus(outcome: &Outcome) -> Section {
+fn plateaus(answer: &Answer) -> Section {
     Section::new("Plateaus of the Gram matrix")
         .prose(
             "Levels that lie closer than the sample spreads them are one plateau. With so many points: the mean that theory expects of a \
              Gram matrix of this size, where neighbouring levels push each other apart; its error is an upper bound.",
         )
-        .table(outcome.result.plateau_table())
-}
-
-/// The page of an architecture on samples.
-pub fn gram(
-    found: &Gram,
-    eigenvalues: &[f64],
-    command: &str,
-    settings: Vec<(String, String)>,
-) -> Page {
-    let mut page = Page::new(
-        format!("What {} learns first", found.name),
-        format!(
-            "How are the eigenvalues of the {} of {} on {} distributed?",
-            found.kernel,
-            found.name,
-            counted(found.samples as u64, "sample")
-        ),
-        found.words.as_str(),
-    );
-    page.facts([
-        (
-            grouped(found.directions[1] as u64),
-            "directions hold 90 % of the trace".to_string(),
-        ),
-        (
-            pretty(found.effective),
-            "effective number of directions".to_string(),
-        ),
-    ]);
-    let points = eigenvalues.iter().enumerate();
-    let points = points.map(|(i, &l)| ((i + 1) as f64, l)).collect();
-    let plot = Plot {
-        title: "Eigenvalues of the Gram matrix over the number of samples".into(),
-        x: Axis::log("index"),
-        y: Axis::log("eigenvalue"),
-        series: vec![Series::scatter("", points)],
-    };
-    page.push(Section::new("Eigenvalue decay").figure(
-        "decay",
-        plot.draw(),
-        "Directions on the left are learnt first and from few samples.",
-    ));
-    page.push(Section::new("In numbers").table(found.table()));
-    page.push(Section::reproduce(command));
-    page.configure(settings);
-    page
+        .table(answer.levels.plateau_table())
 }

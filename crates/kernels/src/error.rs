@@ -11,6 +11,7 @@ use crate::empirical::EmpiricalError;
 use crate::inference::InferenceError;
 use crate::matrix::StoreError;
 use crate::spheres::SphereError;
+use crate::symmetry::SymmetryError;
 
 /// Why a lens has no answer.
 #[derive(Debug, Error)]
@@ -33,6 +34,9 @@ pub enum KernelsError {
     /// No spectrum on spheres.
     #[error(transparent)]
     Sphere(#[from] SphereError),
+    /// A group that cannot be checked.
+    #[error(transparent)]
+    Symmetry(#[from] SymmetryError),
     /// No inference.
     #[error(transparent)]
     Inference(#[from] InferenceError),
@@ -63,6 +67,16 @@ impl KernelsError {
     pub fn is_usage(&self) -> bool {
         match self {
             KernelsError::Question(_) | KernelsError::Data(_) | KernelsError::TooLarge(_) => true,
+            KernelsError::Symmetry(e) => match e {
+                SymmetryError::Train(e) => train(e),
+                SymmetryError::Network(e) => network(e),
+                SymmetryError::Kernel(e) => infinite(e),
+                SymmetryError::Logarithm => false,
+                SymmetryError::Patch { .. }
+                | SymmetryError::Samples { .. }
+                | SymmetryError::FirstLayer { .. }
+                | SymmetryError::Inclusion { .. } => true,
+            },
             KernelsError::Inference(_) => true,
             KernelsError::Sphere(e) => *e != SphereError::Decomposition,
             KernelsError::Infinite(e) => infinite(e),

@@ -1,26 +1,21 @@
 //! `report.html`: the group, its proof, the check.
 
-use polariscope_graph::Graph;
 use polariscope_report::{Axis, BarChart, Bars, Page, Section, grouped};
 
-use super::answer::{Symmetry, number};
+use super::answer::{Row, number};
+use super::{Answer, Summary};
 
 /// Where bars of exact equality are drawn: below every rounding error.
 const FLOOR: f64 = 1e-17;
 
-/// The page.
-pub fn page(
-    graph: &Graph,
-    found: &Symmetry,
-    command: &str,
-    settings: Vec<(String, String)>,
-) -> Page {
-    let name = &graph.name;
+/// The page; `command` gives the same again.
+pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
+    let (name, found) = (&answer.network, &answer.summary);
     let mut page = Page::new(
         format!("Symmetries of {name}"),
         format!(
             "Which transformations of {} inputs can {name} not tell apart?",
-            graph.input()
+            answer.input
         ),
         found.words.as_str(),
     );
@@ -32,7 +27,7 @@ pub fn page(
     page
 }
 
-fn facts(found: &Symmetry) -> Vec<(String, String)> {
+fn facts(found: &Summary) -> Vec<(String, String)> {
     let mut facts = vec![(found.finite.group.clone(), "at this width".to_owned())];
     facts.push((found.infinite.group.clone(), "at infinite width".to_owned()));
     let dimension = found.infinite.dimension.max(found.finite.dimension);
@@ -53,8 +48,8 @@ fn facts(found: &Symmetry) -> Vec<(String, String)> {
     facts
 }
 
-fn chart(found: &Symmetry) -> Section {
-    let bars = |label: &str, value: &dyn Fn(&super::answer::Row) -> Option<f64>| Bars {
+fn chart(found: &Summary) -> Section {
+    let bars = |label: &str, value: &dyn Fn(&Row) -> Option<f64>| Bars {
         label: label.into(),
         values: found
             .groups
@@ -97,7 +92,7 @@ fn chart(found: &Symmetry) -> Section {
     )
 }
 
-fn table(found: &Symmetry) -> Section {
+fn table(found: &Summary) -> Section {
     let acts = found
         .groups
         .iter()

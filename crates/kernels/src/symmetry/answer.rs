@@ -1,22 +1,46 @@
-//! The `[result]` of `run.toml`, and the table beside it.
+//! What comes of it: groups with their proofs and measurements, in numbers and words.
 
+use polariscope_data::Dataset;
 use polariscope_graph::{Graph, Shape};
-use polariscope_kernels::symmetry::{Finding, Group};
+use polariscope_lens::Observer;
 use polariscope_report::{Align, Table, fill, grouped};
 use serde::{Deserialize, Serialize};
 
-use super::measure::{Checked, Measured};
-use super::words;
-use crate::output;
-use crate::run::Shown;
+use super::measure::{Checked, Material, Measured, measure};
+use super::{Finding, Group, Question, words};
+use crate::KernelsError;
 
 /// Kernels closer than this are equal.
 pub const SAME_KERNEL: f64 = 1e-10;
 /// Predictions closer than this are equal.
 pub const SAME_RUN: f64 = 1e-6;
 
+/// The group of a network, checked on the first training samples of some data, or on normal numbers without.
+pub fn answer(
+    graph: &Graph,
+    data: Option<&Dataset>,
+    question: &Question,
+    observer: &mut dyn Observer,
+) -> Result<Answer, KernelsError> {
+    if question.samples == 0 {
+        return Err(KernelsError::Question(
+            "‹samples 0› leaves nothing to transform; give at least 1".into(),
+        ));
+    }
+    let material = match data {
+        None => Material::drawn(graph, question.samples, question.setup.seed),
+        Some(data) => Material::of(data, graph, question.samples)?,
+    };
+    let measured = measure(graph, &material, question, observer)?;
+    Ok(Answer {
+        network: graph.name.clone(),
+        input: graph.input().to_string(),
+        summary: Summary::new(graph, measured),
+    })
+}
+
 /// A group that was proved.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proved {
     /// `O(3)^1024`, or `none`.
     pub group: String,
@@ -41,7 +65,7 @@ impl Proved {
 }
 
 /// One group: expectation and measurement.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// `O(3)^1024`.
     pub group: String,
@@ -93,9 +117,20 @@ fn same(a: Group, b: Group, shape: Shape) -> bool {
     a.name(shape) == b.name(shape)
 }
 
+/// What was found, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The network.
+    pub network: String,
+    /// Shape of its inputs.
+    pub input: String,
+    /// The groups.
+    pub summary: Summary,
+}
+
 /// What was found, in numbers and words.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Symmetry {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
     /// The finding.
     pub words: String,
     /// Samples transformed.
@@ -121,12 +156,12 @@ pub struct Symmetry {
     pub groups: Vec<Row>,
 }
 
-impl Symmetry {
+impl Summary {
     /// Puts the findings into words.
-    pub fn new(graph: &Graph, measured: Measured) -> Self {
+    fn new(graph: &Graph, measured: Measured) -> Self {
         let shape = graph.input();
         let row = |checked| Row::new(checked, &measured, shape);
-        let mut result = Symmetry {
+        let mut result = Summary {
             words: String::new(),
             samples: measured.samples,
             steps: measured.steps,
@@ -151,8 +186,23 @@ impl Symmetry {
         self.groups.iter().find(|r| r.group == group)
     }
 
+    /// For people, in tables of at most `width` columns.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = String::new();
+        for paragraph in self.words.split("\n\n") {
+            text += &fill(paragraph);
+            text.push('\n');
+        }
+        text + &self.table().to_text(width)
+    }
+
+    /// Every group, to the last bit.
+    pub fn csv(&self) -> String {
+        self.table_for_files().to_csv()
+    }
+
     /// For people.
-    pub fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("group", Left),
@@ -176,7 +226,7 @@ impl Symmetry {
     }
 
     /// For programs.
-    pub fn table_for_files(&self) -> Table {
+    fn table_for_files(&self) -> Table {
         use Align::{Left, Right};
         let mut table = Table::new([
             ("group", Left),
@@ -218,17 +268,5 @@ pub fn number(x: Option<f64>) -> String {
         Some(0.0) => "0".to_owned(),
         Some(x) if x < 1e-3 => format!("{x:.0e}"),
         Some(x) => format!("{x:.2}"),
-    }
-}
-
-impl Shown for Symmetry {
-    fn text(&self, directory: &str) -> String {
-        let mut text = String::new();
-        for paragraph in self.words.split("\n\n") {
-            text += &fill(paragraph);
-            text.push('\n');
-        }
-        text += &self.table().to_text(output::WIDTH);
-        text + &format!("\ngroups.csv and report.html in {directory}\n")
     }
 }

@@ -2,7 +2,8 @@
 
 use polariscope_report::grouped;
 
-use super::answer::{Proved, Row, SAME_KERNEL, SAME_RUN, Symmetry, number};
+use super::Summary;
+use super::answer::{Proved, Row, SAME_KERNEL, SAME_RUN, number};
 
 /// What matched weights can follow, whatever law they start with.
 pub struct Followed {
@@ -13,7 +14,7 @@ pub struct Followed {
 }
 
 /// Paragraphs: what cannot be told apart, why, and what the check found.
-pub fn words(name: &str, found: &Symmetry, followed: Option<&Followed>) -> String {
+pub fn words(name: &str, found: &Summary, followed: Option<&Followed>) -> String {
     let mut parts = vec![headline(name, found)];
     parts.push(format!("At this width: {}", found.finite.proof));
     parts.push(format!("At infinite width: {}", found.infinite.proof));
@@ -25,7 +26,7 @@ pub fn words(name: &str, found: &Symmetry, followed: Option<&Followed>) -> Strin
     parts.join("\n\n")
 }
 
-fn headline(name: &str, found: &Symmetry) -> String {
+fn headline(name: &str, found: &Summary) -> String {
     let (finite, infinite) = (&found.finite, &found.infinite);
     if finite.group == "none" {
         return format!(
@@ -64,7 +65,7 @@ fn dimension(proved: &Proved) -> String {
     }
 }
 
-fn checks(found: &Symmetry, followed: Option<&Followed>) -> String {
+fn checks(found: &Summary, followed: Option<&Followed>) -> String {
     let mut parts = Vec::new();
     match &found.no_kernel {
         Some(reason) => parts.push(format!("Kernels were not checked: {reason}.")),
@@ -81,7 +82,7 @@ fn checks(found: &Symmetry, followed: Option<&Followed>) -> String {
     parts.join(" ")
 }
 
-fn kernels(found: &Symmetry) -> String {
+fn kernels(found: &Summary) -> String {
     let Some(own) = found.row(&found.infinite.group) else {
         return String::new();
     };
@@ -112,7 +113,7 @@ fn kernels(found: &Symmetry) -> String {
     said
 }
 
-fn runs(found: &Symmetry, followed: Option<&Followed>) -> String {
+fn runs(found: &Summary, followed: Option<&Followed>) -> String {
     let Some(followed) = followed else {
         return String::new();
     };
@@ -150,7 +151,7 @@ fn runs(found: &Symmetry, followed: Option<&Followed>) -> String {
 }
 
 /// What the measurements deny.
-fn contradictions(found: &Symmetry, followed: Option<&Followed>) -> String {
+fn contradictions(found: &Summary, followed: Option<&Followed>) -> String {
     let bent = |row: &&Row| {
         row.infinite == Some(true) && row.kernel_change.is_some_and(|c| c > SAME_KERNEL)
     };
@@ -176,7 +177,7 @@ fn contradictions(found: &Symmetry, followed: Option<&Followed>) -> String {
     match all.is_empty() {
         true => String::new(),
         false => format!(
-            "The check disagrees with the proof: {}. Rounding can do that where training is unstable; fewer --steps tell.",
+            "The check disagrees with the proof: {}. Rounding can do that where training is unstable; fewer ‹steps› tell.",
             all.join("; ")
         ),
     }

@@ -4,17 +4,16 @@ use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
 use polariscope_graph::{Graph, Law};
 use polariscope_infinite::{InfiniteError, Kernel};
-use polariscope_kernels::symmetry::{
-    Cell, Deduction, Deviation, Element, Elements, Group, Run, Sharing, SymmetryError, deduce,
-    distance, kernel_deviation, match_weights, train,
-};
+use polariscope_lens::Observer;
 use polariscope_network::{Network, NetworkError, Weights, multiplications};
 use polariscope_random::Stream;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
-use crate::args::Common;
-use crate::error::CliError;
-use crate::output::note;
+use super::{
+    Cell, Deduction, Deviation, Element, Elements, Group, Question, Run, Sharing, SymmetryError,
+    deduce, distance, kernel_deviation, match_weights, train,
+};
+use crate::KernelsError;
 
 /// Samples a batch of the runs.
 const BATCH: usize = 4;
@@ -52,17 +51,26 @@ impl Material {
     }
 
     /// The first training samples.
-    pub fn of(data: &Dataset, graph: &Graph, samples: usize) -> Self {
+    pub fn of(data: &Dataset, graph: &Graph, samples: usize) -> Result<Self, KernelsError> {
+        if data.shape != graph.input() {
+            return Err(KernelsError::Data(format!(
+                "data '{}' has samples of {}, but {} reads {}",
+                data.name,
+                data.shape,
+                graph.name,
+                graph.input()
+            )));
+        }
         let n = samples.min(data.train.len());
         let x = &data.train.x[..n * graph.input().len()];
         let labels = match &data.train.y {
             Labels::Classes(y) => y[..n].to_vec(),
             Labels::Targets { .. } => in_turn(graph, n),
         };
-        Material {
+        Ok(Material {
             x: x.iter().map(|&x| f64::from(x)).collect(),
             labels,
-        }
+        })
     }
 }
 
@@ -117,12 +125,13 @@ pub struct Measured {
 pub fn measure(
     graph: &Graph,
     material: &Material,
-    steps: usize,
-    common: &Common,
-) -> Result<Measured, CliError> {
+    question: &Question,
+    observer: &mut dyn Observer,
+) -> Result<Measured, KernelsError> {
+    let (setup, steps) = (&question.setup, question.steps);
     let deduction = deduce(graph, SGD);
     let followed = deduce(&gaussian(graph), SGD).finite.group;
-    let (kernel, no_kernel) = match Kernel::on(graph, common.device) {
+    let (kernel, no_kernel) = match Kernel::on(graph, setup.device) {
         Ok(kernel) => (Some(kernel), None),
         Err(e @ InfiniteError::Cuda(_)) => return Err(e.into()),
         Err(refusal) => (None, Some(refusal.to_string())),
@@ -131,7 +140,7 @@ pub fn measure(
         graph,
         [followed, deduction.infinite.group, deduction.finite.group],
     );
-    let runs = Runs::new(graph, material, steps, common);
+    let runs = Runs::new(graph, material, question);
     let (mut runs, no_runs) = match (followed, runs) {
         (None, _) => (None, Some(deduction.finite.proof.clone())),
         (
@@ -140,7 +149,7 @@ pub fn measure(
                 e @ (SymmetryError::Train(TrainError::Device(_))
                 | SymmetryError::Network(NetworkError::Device(_))),
             ),
-        ) => return Err(failed(e)),
+        ) => return Err(e.into()),
         (Some(_), Err(e)) => (None, Some(e.to_string())),
         (Some(_), Ok(runs)) => (Some(runs), None),
     };
@@ -158,7 +167,7 @@ pub fn measure(
         steps,
     };
     for group in groups {
-        note(common, &format!("checking {}", group.name(graph.input())));
+        observer.note(&format!("checking {}", group.name(graph.input())));
         let dim = graph.input().len();
         let whole = group.cell == Cell::All && group.elements == Elements::Orthogonal;
         if whole && dim > WHOLE {
@@ -169,10 +178,10 @@ pub fn measure(
             });
             continue;
         }
-        let tau = Element::draw(group, graph.input(), common.seed, 0).map_err(failed)?;
+        let tau = Element::draw(group, graph.input(), setup.seed, 0)?;
         let kernel = match &kernel {
             Some(kernel) if affordable(kernel, measured.samples) => {
-                Some(kernel_deviation(kernel, &material.x, &tau).map_err(failed)?)
+                Some(kernel_deviation(kernel, &material.x, &tau)?)
             }
             _ => None,
         };
@@ -195,16 +204,6 @@ pub fn measure(
 
 fn affordable(kernel: &Kernel, samples: usize) -> bool {
     kernel.operations() * (samples * (samples + 1)) as f64 <= KERNEL
-}
-
-fn failed(e: SymmetryError) -> CliError {
-    match e {
-        SymmetryError::Train(e) => e.into(),
-        SymmetryError::Network(e) => e.into(),
-        SymmetryError::Kernel(e) => e.into(),
-        SymmetryError::Logarithm => CliError::Failed(e.to_string()),
-        _ => CliError::Usage(e.to_string()),
-    }
 }
 
 /// The same network with every weight starting Gaussian.
@@ -254,10 +253,10 @@ impl<'a> Runs<'a> {
     fn new(
         graph: &'a Graph,
         material: &'a Material,
-        steps: usize,
-        common: &Common,
+        question: &Question,
     ) -> Result<Self, SymmetryError> {
-        let (seed, device) = (common.seed, common.device);
+        let (seed, device) = (question.setup.seed, question.setup.device);
+        let steps = question.steps;
         let config = Config {
             optimiser: SGD,
             schedule: Schedule::Constant,
@@ -310,7 +309,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The twin on τx; nothing where the first weights meet a pooled input.
-    fn twins(&mut self, tau: &Element) -> Result<Option<Twins>, CliError> {
+    fn twins(&mut self, tau: &Element) -> Result<Option<Twins>, SymmetryError> {
         self.spent += self.cost;
         let twins = || -> Result<Twins, SymmetryError> {
             let twin = match_weights(self.graph, &self.start, tau)?;
@@ -325,7 +324,7 @@ impl<'a> Runs<'a> {
         match twins() {
             Ok(twins) => Ok(Some(twins)),
             Err(SymmetryError::FirstLayer { .. }) => Ok(None),
-            Err(e) => Err(failed(e)),
+            Err(e) => Err(e),
         }
     }
 

@@ -231,3 +231,57 @@ fn failed(path: &Path, source: io::Error) -> StoreError {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{Symmetry, tiles};
+
+    /// The numbers 0, 1, 2, … of a symmetric matrix, tile by tile, wherever it is kept.
+    #[test]
+    fn memory_and_files_hold_the_same() {
+        let n = 130;
+        let path = std::env::temp_dir().join(format!("polariscope-store-{}", std::process::id()));
+        let files = Store::Files([("k".to_string(), path.clone())].into());
+        let all = Tile {
+            rows: 0..n,
+            columns: 0..n,
+        };
+        let entry = |i: usize, j: usize| (i.min(j) * n + i.max(j)) as f64;
+        let mut matrices = [&Store::Memory, &files].map(|s| Matrix::<f64>::open(s, "k", (n, n)));
+        for matrix in matrices.iter_mut() {
+            let matrix = matrix.as_mut().unwrap();
+            // Costly pairs: tiles of 16.
+            for tile in tiles(n, n, Symmetry::Symmetric, 1e9) {
+                let pairs = tile
+                    .rows
+                    .clone()
+                    .flat_map(|i| tile.columns.clone().map(move |j| (i, j)));
+                let numbers: Vec<f64> = pairs.map(|(i, j)| entry(i, j)).collect();
+                matrix.write(&tile, &numbers).unwrap();
+                if !tile.on_diagonal() {
+                    matrix.write_mirrored(&tile, &numbers).unwrap();
+                }
+            }
+            let numbers = matrix.read(&all).unwrap();
+            assert!(
+                numbers
+                    .iter()
+                    .enumerate()
+                    .all(|(at, &k)| k == entry(at / n, at % n))
+            );
+        }
+        let again = Matrix::<f64>::existing(&path, (n, n)).and_then(|mut m| m.read(&all));
+        assert_eq!(again.unwrap()[n], 1.0);
+        let other = Matrix::<f64>::existing(&path, (n, 1))
+            .map(|_| ())
+            .unwrap_err();
+        assert!(
+            other.to_string().contains("not a 130 x 1 matrix"),
+            "{other}"
+        );
+        let nowhere = Matrix::<f64>::open(&files, "other", (1, 1)).map(|_| ());
+        assert!(nowhere.is_err());
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -9,6 +9,8 @@ use polariscope_diff::cuda::CudaError;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_infinite::InfiniteError;
+use polariscope_kernels::KernelsError;
+use polariscope_kernels::empirical::EmpiricalError;
 use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_network::{NetworkError, WeightsError};
 use polariscope_run::RunError;
@@ -62,6 +64,9 @@ impl Error for CliError {}
 /// Settings that a message names, as flags.
 pub fn flags(message: &str) -> String {
     render(message, |Setting { name, value }| {
+        if (name.as_str(), value.as_str()) == ("outputs", "all") {
+            return "--full".into();
+        }
         let name = match name.as_str() {
             "networks" => "samples",
             "output" => "logit",
@@ -87,6 +92,22 @@ impl From<RunError> for CliError {
 impl From<TooLarge> for CliError {
     fn from(e: TooLarge) -> Self {
         CliError::Usage(flags(&e.to_string()))
+    }
+}
+
+impl From<KernelsError> for CliError {
+    fn from(e: KernelsError) -> Self {
+        let message = flags(&e.to_string());
+        match e.is_usage() {
+            true => CliError::Usage(message),
+            false => CliError::Failed(message),
+        }
+    }
+}
+
+impl From<EmpiricalError> for CliError {
+    fn from(e: EmpiricalError) -> Self {
+        KernelsError::from(e).into()
     }
 }
 

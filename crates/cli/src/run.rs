@@ -44,10 +44,13 @@ pub fn request(
     }
 }
 
-/// Settings as a table of the configuration.
-pub fn table(settings: &impl Serialize) -> Result<toml::Value, CliError> {
-    toml::Value::try_from(settings)
-        .map_err(|e| CliError::Failed(format!("cannot express the question as TOML: {e}")))
+/// A question as a part of `run.toml`; what every verb's result depends on is added by [`request`].
+pub fn configuration(question: &impl Serialize) -> Result<toml::Table, CliError> {
+    let table = toml::Table::try_from(question);
+    let mut table =
+        table.map_err(|e| CliError::Failed(format!("cannot express the question as TOML: {e}")))?;
+    table.remove("setup");
+    Ok(table)
 }
 
 /// Opens the directory of a run, saying what became of an earlier one.

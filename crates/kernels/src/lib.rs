@@ -4,11 +4,25 @@
 //! - [`spheres`]: spectra of one-hidden-layer kernels on products of spheres, and what m samples can teach.
 //! - [`symmetry`]: groups under which a learning system cannot tell data apart.
 //! - [`empirical`]: kernels of finite networks, and how training moves them.
+//! - [`kernel`]: the matrices themselves, of infinite and of finite networks.
+//! - [`regress`]: a data set learnt with them.
+//! - [`spectrum`]: their eigenvalues on samples.
 //! - [`experiments`]: experiments of the theory, with claims that are judged.
 #![forbid(unsafe_code)]
+
+mod error;
+mod matrix;
+mod number;
 
 pub mod empirical;
 pub mod experiments;
 pub mod inference;
+pub mod kernel;
+pub mod regress;
+pub mod spectrum;
 pub mod spheres;
 pub mod symmetry;
+
+pub use error::KernelsError;
+pub use matrix::{Store, StoreError};
+pub use number::{Given, Number, Samples};

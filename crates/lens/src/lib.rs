@@ -11,6 +11,7 @@ mod memory;
 mod observer;
 mod setting;
 mod setup;
+mod shard;
 
 pub use clock::Clock;
 pub use fingerprint::{fingerprint, fingerprint_bytes};
@@ -19,3 +20,4 @@ pub use observer::{Observer, Quiet, Stopped, Work};
 pub use polariscope_diff::{Device, Place, Precision};
 pub use setting::{Setting, render, settings};
 pub use setup::{Dtype, Setup};
+pub use shard::Shard;

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
+pub use polariscope_lens::Shard;
 use polariscope_network::Weights;
 use serde::{Deserialize, Serialize};
 
@@ -70,20 +71,6 @@ impl Limit {
             Limit::Error(_) => MOST,
         }
     }
-}
-
-/// One part of a run that several processes share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// From 0.
-    pub index: u64,
-    /// How many there are.
-    pub count: u64,
-}
-
-impl Shard {
-    /// All of it.
-    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 }
 
 /// How far a run is: everything that a checkpoint holds.

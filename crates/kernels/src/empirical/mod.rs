@@ -18,6 +18,7 @@ use std::ops::Range;
 use polariscope_diff::{Device, Number};
 use polariscope_network::{Network, NetworkError, Scalar, Weights};
 use polariscope_train::TrainError;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use convergence::{Convergence, convergence};
@@ -29,9 +30,11 @@ pub trait Float: Number + faer::traits::RealField {}
 impl<T: Number + faer::traits::RealField> Float for T {}
 
 /// What becomes of the outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Outputs {
     /// The mean over outputs of their own kernels: n × n.
+    #[default]
     Mean,
     /// Every pair of outputs: nC × nC, outputs of a sample together.
     All,

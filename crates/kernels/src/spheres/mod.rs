@@ -20,6 +20,20 @@
 //! samples, [`fit`] and [`bands`] compare with sampled points, class by class and as plateaus of a Gram
 //! spectrum, and [`regress`] learns an eigenfunction.
 //!
+//! [`answer`] puts it together for a [`Question`].
+//!
+//! ```
+//! use polariscope_kernels::spheres::{self, Question, System};
+//! use polariscope_lens::Quiet;
+//!
+//! let question = Question { system: System::Gap, k: "exp".parse()?, samples: 0, order: Some(2), ..Question::default() };
+//! let found = spheres::answer(&question, &mut Quiet)?.levels;
+//! let counts: Vec<u64> = found.levels.iter().map(|l| l.multiplicity).collect();
+//! // A quarter of what VEC has: only functions that do not change with shifts.
+//! assert_eq!(counts, [1, 3, 5, 9]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```
 //! use polariscope_kernels::spheres::{Product, Profile, Spectrum, System};
 //!
@@ -32,24 +46,34 @@
 //! # Ok::<(), polariscope_kernels::spheres::SphereError>(())
 //! ```
 
+mod answer;
 mod check;
 mod classes;
 mod coefficients;
 mod error;
 mod harmonics;
+mod job;
 mod learn;
+mod page;
 mod profile;
 mod quadrature;
+mod question;
 mod regress;
 mod sample;
 mod spectrum;
+mod words;
 
+pub use crate::kernel::Kind;
+pub use answer::{Answer, Levels, Plateau, Row};
 pub use check::{Band, Fitted, bands, fit};
 pub use coefficients::RESOLUTION;
 pub use error::SphereError;
 pub use harmonics::{harmonics, legendre};
+pub use job::{Job, answer};
 pub use learn::Need;
-pub use profile::{Kind, Profile};
+pub use page::page;
+pub use profile::Profile;
+pub use question::{Function, Question};
 pub use regress::{Lesson, regress};
 pub use sample::{Points, Zonal};
 pub use spectrum::{Level, Product, Spectrum, System};

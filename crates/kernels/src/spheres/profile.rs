@@ -8,14 +8,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Which kernel of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The covariance of outputs.
-    Nngp,
-    /// The neural tangent kernel.
-    Ntk,
-}
+use crate::kernel::Kind;
 
 /// k on [−1, 1]. It may have singular derivatives at ±1, as ReLU has, and must be smooth between.
 #[derive(Clone)]

@@ -11,7 +11,25 @@
 //! - [`match_weights`], [`train`]: the twin's initial weights and whole runs of it, an exact test without statistics.
 //! - [`kernel_deviation`]: how far the kernels of the infinitely wide network are from invariance.
 //! - [`gap_in_vec`], [`vec_in_lcn`], [`lcn_in_vec`]: GAP_n ⊆ VEC_n ⊆ LCN_n ⊆ VEC_{dn} (Thm 2.1), by explicit weights.
+//! - [`answer`]: the groups of a network, proved and checked.
+//!
+//! ```
+//! use polariscope_graph::{ZooOptions, zoo};
+//! use polariscope_kernels::symmetry::{self, Question};
+//! use polariscope_lens::Quiet;
+//!
+//! let input = Some("3x2x2".parse()?);
+//! let graph = zoo("cnn-gap", &ZooOptions { input, width: Some(4), ..ZooOptions::default() })?;
+//! let question = Question { samples: 4, steps: 4, ..Question::default() };
+//! let found = symmetry::answer(&graph, None, &question, &mut Quiet)?.summary;
+//! // Three channels, rotated alike at all four places: neither the network nor its kernel can tell.
+//! assert_eq!((found.finite.group.as_str(), found.infinite.dimension), ("O(3)⊗I_4", 3));
+//! let row = found.row("O(3)⊗I_4").and_then(|row| row.kernel_change);
+//! assert!(row.is_some_and(|change| change < 1e-10));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod answer;
 mod deduce;
 mod element;
 mod error;
@@ -23,9 +41,14 @@ mod haar;
 mod inclusion;
 mod invariance;
 mod matched;
+mod measure;
+mod page;
 mod positions;
+mod question;
 mod runs;
+mod words;
 
+pub use answer::{Answer, Proved, Row, Summary, answer};
 pub use deduce::{Deduction, Finding, deduce};
 pub use element::Element;
 pub use error::SymmetryError;
@@ -34,4 +57,6 @@ pub use group::{Cell, Elements, Group, Sharing};
 pub use inclusion::{gap_in_vec, lcn_in_vec, vec_in_lcn};
 pub use invariance::{Deviation, kernel_deviation};
 pub use matched::{Matched, match_weights};
+pub use page::page;
+pub use question::Question;
 pub use runs::{Run, distance, train};

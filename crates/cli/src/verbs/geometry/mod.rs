@@ -42,7 +42,7 @@ pub struct GeometryArgs {
     #[arg(long, value_name = "K", value_parser = count, help_heading = "Geometry", allow_negative_numbers = true)]
     pub top: Option<usize>,
     /// Compute part I of N of the networks; `merge` adds the parts
-    #[arg(long, value_name = "I/N", value_parser = options::shard, help_heading = "Geometry", conflicts_with_all = ["top", "weights"])]
+    #[arg(long, value_name = "I/N", help_heading = "Geometry", conflicts_with_all = ["top", "weights"])]
     pub shard: Option<Shard>,
 }
 
@@ -101,7 +101,8 @@ impl Job {
             Some(_) => question.resolve_first(&graph)?,
         };
         let mut configuration = architecture.configuration(&graph)?;
-        configuration.insert("geometry".into(), run::table(&question.record())?);
+        let record = run::configuration(&question.record())?;
+        configuration.insert("geometry".into(), toml::Value::Table(record));
         if !prints.is_empty() {
             configuration.insert("weights".into(), toml::Value::Array(prints));
         }
@@ -109,8 +110,7 @@ impl Job {
             configuration.insert("top".into(), toml::Value::Integer(k as i64));
         }
         if let Some(shard) = args.shard {
-            let text = format!("{}/{}", shard.index + 1, shard.count);
-            configuration.insert("shard".into(), text.into());
+            configuration.insert("shard".into(), shard.to_string().into());
         }
         let request = run::request("geometry", &graph.name, configuration, common);
         Ok(Self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use polariscope_data::Dataset;
-use polariscope_geometry::{Compat, Gradient, Limit, Method, Output, Probe, Question, Shard};
+use polariscope_geometry::{Compat, Gradient, Limit, Method, Output, Probe, Question};
 use polariscope_graph::{Graph, Shape};
 
 use crate::args::{ArchitectureArgs, Common, count};
@@ -169,19 +169,6 @@ impl QuestionArgs {
             weights: Vec::new(),
             setup: common.setup(),
         })
-    }
-}
-
-/// `i/n`, counted from 1.
-pub fn shard(text: &str) -> Result<Shard, String> {
-    let wrong = || "it is i/n with i from 1 to n, such as 1/4".to_string();
-    let (i, n) = text.split_once('/').ok_or_else(wrong)?;
-    match (i.parse::<u64>(), n.parse::<u64>()) {
-        (Ok(i), Ok(n)) if 1 <= i && i <= n => Ok(Shard {
-            index: i - 1,
-            count: n,
-        }),
-        _ => Err(wrong()),
     }
 }
 

@@ -1,0 +1,97 @@
+//! The computation: a Gram matrix and its eigenvalues.
+
+use polariscope_data::symmetric_eigenvalues;
+use polariscope_graph::Graph;
+use polariscope_infinite::{Kernel, Wanted};
+use polariscope_lens::{Observer, Work, afford, fingerprint};
+use polariscope_report::{counted, grouped};
+
+use super::{Answer, Question, Summary};
+use crate::kernel::Kind;
+use crate::{KernelsError, Samples};
+
+/// Bytes of an entry of the Gram matrix, in all the matrices that its eigenvalues take.
+const BYTES: f64 = 5.0 * 8.0;
+
+/// The eigenvalues of the Gram matrix of samples, one after the other in `x`.
+pub fn answer(
+    graph: &Graph,
+    x: &[f64],
+    question: &Question,
+    observer: &mut dyn Observer,
+) -> Result<Answer, KernelsError> {
+    Job::new(graph, x, question)?.answer(observer)
+}
+
+/// A question whose every refusal is behind it.
+pub struct Job<'a> {
+    name: String,
+    kernel: Kernel,
+    x: &'a [f64],
+    question: Question,
+}
+
+impl<'a> Job<'a> {
+    /// Checks the question.
+    pub fn new(graph: &Graph, x: &'a [f64], question: &Question) -> Result<Self, KernelsError> {
+        let kernel = Kernel::on(graph, question.setup.device)?;
+        let inputs = graph.input().len();
+        let samples = question.samples.min(Samples::from(x).count("x", inputs)?);
+        if samples < 2 {
+            return Err(KernelsError::Data(format!(
+                "{}: a spectrum needs at least 2",
+                counted(samples as u64, "sample")
+            )));
+        }
+        afford(BYTES * (samples as f64).powi(2), "give fewer ‹samples›")?;
+        Ok(Self {
+            name: graph.name.clone(),
+            kernel,
+            x: &x[..samples * inputs],
+            question: Question {
+                samples,
+                ..question.clone()
+            },
+        })
+    }
+
+    /// The question with the number of samples that there are.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// Names the samples.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(self.x.iter().map(|x| x.to_bits()))
+    }
+
+    /// Computes.
+    pub fn answer(&self, observer: &mut dyn Observer) -> Result<Answer, KernelsError> {
+        let (m, kind) = (self.question.samples, self.question.kind);
+        let entries = (m * m) as u64;
+        observer.begin(Work {
+            unit: "entries".into(),
+            first: 0,
+            total: entries,
+            words: format!("{} kernel entries", grouped(entries)),
+            bytes: BYTES * entries as f64,
+        });
+        let mut gram = match kind {
+            Kind::Nngp => self.kernel.among(Wanted::Nngp, self.x)?.nngp,
+            Kind::Ntk => {
+                let values = self.kernel.among(Wanted::Both, self.x)?;
+                values.ntk.unwrap_or_default()
+            }
+        };
+        observer.end();
+        gram.iter_mut().for_each(|k| *k /= m as f64);
+        let eigenvalues = symmetric_eigenvalues(&gram, m);
+        let eigenvalues = eigenvalues.map_err(|e| KernelsError::Eigen(e.to_string()))?;
+        let approximations = self.kernel.approximations().to_vec();
+        let summary = Summary::new(&self.name, kind.name(), &eigenvalues, approximations);
+        Ok(Answer {
+            summary,
+            eigenvalues,
+        })
+    }
+}

@@ -1,0 +1,339 @@
+//! The checks: kernels of transformed samples, and training runs on them from matched weights.
+
+use polariscope_data::{Dataset, Labels};
+use polariscope_diff::Device;
+use polariscope_graph::{Graph, Law};
+use polariscope_infinite::{InfiniteError, Kernel};
+use polariscope_lens::Observer;
+use polariscope_network::{Network, NetworkError, Weights, multiplications};
+use polariscope_random::Stream;
+use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
+
+use super::{
+    Cell, Deduction, Deviation, Element, Elements, Group, Question, Run, Sharing, SymmetryError,
+    deduce, distance, kernel_deviation, match_weights, train,
+};
+use crate::KernelsError;
+
+/// Samples a batch of the runs.
+const BATCH: usize = 4;
+/// Multiplications that all runs together may take, beyond those that the answer needs.
+const RUNS: f64 = 1e11;
+/// Multiplications that one transformation of the first weights may take.
+const MATCH: f64 = 3e10;
+/// Arithmetic that the kernels under one group may take.
+const KERNEL: f64 = 1e12;
+/// Largest sample that is rotated as a whole.
+const WHOLE: usize = 4096;
+/// Momentum, mini-batches and L2 together.
+pub const SGD: Optimiser = Optimiser::Sgd {
+    momentum: 0.9,
+    weight_decay: 1e-3,
+};
+
+/// Samples with labels.
+pub struct Material {
+    /// Inputs.
+    pub x: Vec<f64>,
+    /// Classes.
+    pub labels: Vec<u32>,
+}
+
+impl Material {
+    /// Normal numbers with classes in turn.
+    pub fn drawn(graph: &Graph, samples: usize, seed: u64) -> Self {
+        let mut x = vec![0.0; samples * graph.input().len()];
+        Stream::new(seed, 0, "symmetry.x").normal(1.0, &mut x);
+        Material {
+            x: x.into_iter().map(f64::from).collect(),
+            labels: in_turn(graph, samples),
+        }
+    }
+
+    /// The first training samples.
+    pub fn of(data: &Dataset, graph: &Graph, samples: usize) -> Result<Self, KernelsError> {
+        if data.shape != graph.input() {
+            return Err(KernelsError::Data(format!(
+                "data '{}' has samples of {}, but {} reads {}",
+                data.name,
+                data.shape,
+                graph.name,
+                graph.input()
+            )));
+        }
+        let n = samples.min(data.train.len());
+        let x = &data.train.x[..n * graph.input().len()];
+        let labels = match &data.train.y {
+            Labels::Classes(y) => y[..n].to_vec(),
+            Labels::Targets { .. } => in_turn(graph, n),
+        };
+        Ok(Material {
+            x: x.iter().map(|&x| f64::from(x)).collect(),
+            labels,
+        })
+    }
+}
+
+fn in_turn(graph: &Graph, samples: usize) -> Vec<u32> {
+    let classes = graph.output().len().max(2) as u32;
+    (0..samples as u32).map(|i| i % classes).collect()
+}
+
+/// Runs on x and on τx.
+#[derive(Clone, Copy, Debug)]
+pub struct Twins {
+    /// Relative distance of the predictions at the end.
+    pub apart: f64,
+    /// What the first weights of the twin miss.
+    pub missed: f64,
+}
+
+/// What was measured under one group.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The group.
+    pub group: Group,
+    /// Change of the kernels.
+    pub kernel: Option<Deviation>,
+    /// Change of the runs.
+    pub twins: Option<Twins>,
+}
+
+/// Everything that was found.
+pub struct Measured {
+    /// By proof.
+    pub deduction: Deduction,
+    /// By proof, whatever the law of the first weights: what matched weights can follow.
+    pub followed: Option<Group>,
+    /// By measurement.
+    pub checked: Vec<Checked>,
+    /// Why there are no kernels.
+    pub no_kernel: Option<String>,
+    /// What is approximate about them.
+    pub approximations: Vec<String>,
+    /// Why there are no runs.
+    pub no_runs: Option<String>,
+    /// How far training moved the predictions.
+    pub moved: Option<f64>,
+    /// Samples used.
+    pub samples: usize,
+    /// Updates.
+    pub steps: usize,
+}
+
+/// Deduces the groups and checks the six, and those over patches where the network has them.
+pub fn measure(
+    graph: &Graph,
+    material: &Material,
+    question: &Question,
+    observer: &mut dyn Observer,
+) -> Result<Measured, KernelsError> {
+    let (setup, steps) = (&question.setup, question.steps);
+    let deduction = deduce(graph, SGD);
+    let followed = deduce(&gaussian(graph), SGD).finite.group;
+    let (kernel, no_kernel) = match Kernel::on(graph, setup.device) {
+        Ok(kernel) => (Some(kernel), None),
+        Err(e @ InfiniteError::Cuda(_)) => return Err(e.into()),
+        Err(refusal) => (None, Some(refusal.to_string())),
+    };
+    let groups = groups(
+        graph,
+        [followed, deduction.infinite.group, deduction.finite.group],
+    );
+    let runs = Runs::new(graph, material, question);
+    let (mut runs, no_runs) = match (followed, runs) {
+        (None, _) => (None, Some(deduction.finite.proof.clone())),
+        (
+            Some(_),
+            Err(
+                e @ (SymmetryError::Train(TrainError::Device(_))
+                | SymmetryError::Network(NetworkError::Device(_))),
+            ),
+        ) => return Err(e.into()),
+        (Some(_), Err(e)) => (None, Some(e.to_string())),
+        (Some(_), Ok(runs)) => (Some(runs), None),
+    };
+    let mut measured = Measured {
+        approximations: kernel
+            .as_ref()
+            .map_or(Vec::new(), |k| k.approximations().to_vec()),
+        deduction,
+        followed,
+        checked: Vec::new(),
+        no_kernel,
+        no_runs,
+        moved: runs.as_ref().map(|r| r.moved),
+        samples: material.labels.len(),
+        steps,
+    };
+    for group in groups {
+        observer.note(&format!("checking {}", group.name(graph.input())));
+        let dim = graph.input().len();
+        let whole = group.cell == Cell::All && group.elements == Elements::Orthogonal;
+        if whole && dim > WHOLE {
+            measured.checked.push(Checked {
+                group,
+                kernel: None,
+                twins: None,
+            });
+            continue;
+        }
+        let tau = Element::draw(group, graph.input(), setup.seed, 0)?;
+        let kernel = match &kernel {
+            Some(kernel) if affordable(kernel, measured.samples) => {
+                Some(kernel_deviation(kernel, &material.x, &tau)?)
+            }
+            _ => None,
+        };
+        // The group itself and its neighbour are the answer; others are run where that is cheap.
+        let needed = Some(group) == followed || Some(group) == followed.and_then(|g| g.larger());
+        let twins = match &mut runs {
+            Some(runs) if runs.can_match(group) && (needed || runs.can_spend()) => {
+                runs.twins(&tau)?
+            }
+            _ => None,
+        };
+        measured.checked.push(Checked {
+            group,
+            kernel,
+            twins,
+        });
+    }
+    Ok(measured)
+}
+
+fn affordable(kernel: &Kernel, samples: usize) -> bool {
+    kernel.operations() * (samples * (samples + 1)) as f64 <= KERNEL
+}
+
+/// The same network with every weight starting Gaussian.
+fn gaussian(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    for param in &mut graph.params {
+        param.law = Law::Normal { std: 1.0 };
+    }
+    graph
+}
+
+/// The six groups, with those over patches that were deduced; each once, the largest first.
+fn groups(graph: &Graph, found: [Option<Group>; 3]) -> Vec<Group> {
+    let patches = found
+        .into_iter()
+        .flatten()
+        .filter(|g| !matches!(g.cell, Cell::All | Cell::Patch([1, 1])));
+    let patches =
+        patches.flat_map(|g| [Sharing::Own, Sharing::Shared].map(|s| Group { sharing: s, ..g }));
+    let mut all: Vec<Group> = Vec::new();
+    let [whole, rest @ ..] = Group::SIX;
+    for group in std::iter::once(whole).chain(patches).chain(rest) {
+        let name = group.name(graph.input());
+        if all.iter().all(|g| g.name(graph.input()) != name) {
+            all.push(group);
+        }
+    }
+    all
+}
+
+/// The run on x, to compare others with.
+struct Runs<'a> {
+    graph: &'a Graph,
+    network: Network<f64>,
+    material: &'a Material,
+    config: Config,
+    device: Device,
+    start: Weights<f64>,
+    end: Weights<f64>,
+    moved: f64,
+    /// Multiplications of a run, and of all so far.
+    cost: f64,
+    spent: f64,
+}
+
+impl<'a> Runs<'a> {
+    fn new(
+        graph: &'a Graph,
+        material: &'a Material,
+        question: &Question,
+    ) -> Result<Self, SymmetryError> {
+        let (seed, device) = (question.setup.seed, question.setup.device);
+        let steps = question.steps;
+        let config = Config {
+            optimiser: SGD,
+            schedule: Schedule::Constant,
+            batch_size: BatchSize::Of(BATCH),
+            length: Length::Steps(steps as u64),
+            learning_rate: 0.05,
+            init_seed: seed,
+            batch_seed: seed,
+            ..Config::default()
+        };
+        let start = Weights::<f64>::draw(graph, seed, 0);
+        let mut runs = Runs {
+            graph,
+            network: Network::on(graph.clone(), device),
+            material,
+            config,
+            device,
+            end: start.clone(),
+            start,
+            moved: 0.0,
+            cost: 3.0 * multiplications(graph) as f64 * (steps * BATCH) as f64,
+            spent: 0.0,
+        };
+        runs.end = runs.run(&material.x, runs.start.clone())?;
+        let x = material.x.as_slice();
+        runs.moved = distance(&runs.network, (&runs.start, x), (&runs.end, x))?;
+        Ok(runs)
+    }
+
+    fn run(&self, x: &[f64], weights: Weights<f64>) -> Result<Weights<f64>, SymmetryError> {
+        let run = Run {
+            x,
+            labels: &self.material.labels,
+            config: &self.config,
+            device: self.device,
+        };
+        train(self.graph, weights, run)
+    }
+
+    /// Whether the first weights can be transformed in good time: only rotations of whole samples are work.
+    fn can_match(&self, group: Group) -> bool {
+        let whole = group.cell == Cell::All && group.elements == Elements::Orthogonal;
+        let dim = self.graph.input().len() as f64;
+        !whole || self.first_rows() * dim * dim <= MATCH
+    }
+
+    /// Whether there is time for another run.
+    fn can_spend(&self) -> bool {
+        self.spent + self.cost <= RUNS
+    }
+
+    /// The twin on τx; nothing where the first weights meet a pooled input.
+    fn twins(&mut self, tau: &Element) -> Result<Option<Twins>, SymmetryError> {
+        self.spent += self.cost;
+        let twins = || -> Result<Twins, SymmetryError> {
+            let twin = match_weights(self.graph, &self.start, tau)?;
+            let turned = tau.apply(&self.material.x)?;
+            let end = self.run(&turned, twin.weights)?;
+            let x = self.material.x.as_slice();
+            Ok(Twins {
+                apart: distance(&self.network, (&self.end, x), (&end, &turned))?,
+                missed: twin.residual,
+            })
+        };
+        match twins() {
+            Ok(twins) => Ok(Some(twins)),
+            Err(SymmetryError::FirstLayer { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Rows of the first layers over the sample: outputs times positions.
+    fn first_rows(&self) -> f64 {
+        let layer = self.graph.nodes.iter().find(|n| {
+            use polariscope_graph::Op::{Conv, Dense, Local};
+            matches!(n.op, Dense { .. } | Conv { .. } | Local { .. })
+        });
+        layer.map_or(0.0, |n| n.shape.len() as f64)
+    }
+}

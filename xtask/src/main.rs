@@ -54,7 +54,8 @@ const STEPS: [(&str, Check); 6] = [
     }),
 ];
 
-/// With the variable POLARISCOPE_CUDA the tests of derivatives also run on the first GPU.
+/// The modules `cuda` and `derivatives` of the integration tests: with the variable POLARISCOPE_CUDA derivatives are also
+/// taken on the first GPU.
 const CUDA: [(&str, Check); 1] = [("cuda", |root| {
     let tests = [
         "test",
@@ -71,12 +72,12 @@ const CUDA: [(&str, Check); 1] = [("cuda", |root| {
         "-p",
         "polariscope-kernels",
         "--test",
-        "cuda",
-        "--test",
-        "derivatives",
+        "all",
         "--locked",
         "--",
         "--include-ignored",
+        "cuda::",
+        "derivatives::",
     ];
     cargo(root, &tests, Some(("POLARISCOPE_CUDA", "1")))
 })];

@@ -1,8 +1,10 @@
-//! Repository tasks. `cargo xtask test` checks everything, as the continuous integration does; `cargo xtask test-cuda`
-//! runs the tests that need a GPU.
+//! Repository tasks. `cargo xtask test` checks everything, as the continuous integration does; `cargo xtask quick` leaves
+//! out the slow tests and the documentation; `cargo xtask test-cuda` runs the tests that need a GPU.
 #![forbid(unsafe_code)]
 
+mod examples;
 mod paths;
+mod slow;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -11,23 +13,32 @@ use std::time::{Duration, Instant};
 /// Runs one check from the root of the repository.
 type Check = fn(&Path) -> Result<(), String>;
 
-const STEPS: [(&str, Check); 6] = [
-    ("format", |root| {
-        cargo(root, &["fmt", "--all", "--check"], None)
-    }),
-    ("paths", paths::check),
-    ("clippy", |root| {
-        let lint = [
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ];
-        cargo(root, &lint, None)
-    }),
+/// What a summary calls it, and the check.
+type Step = (&'static str, Check);
+
+const FORMAT: Step = ("format", |root| {
+    cargo(root, &["fmt", "--all", "--check"], None)
+});
+const PATHS: Step = ("paths", paths::check);
+const EXAMPLES: Step = ("examples", examples::check);
+const CLIPPY: Step = ("clippy", |root| {
+    let lint = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    cargo(root, &lint, None)
+});
+
+const TEST: [Step; 7] = [
+    FORMAT,
+    PATHS,
+    EXAMPLES,
+    CLIPPY,
     // Benchmarks are built but not run: they measure, they do not test.
     ("build", |root| {
         cargo(
@@ -54,8 +65,11 @@ const STEPS: [(&str, Check); 6] = [
     }),
 ];
 
-/// With the variable POLARISCOPE_CUDA the tests of derivatives also run on the first GPU.
-const CUDA: [(&str, Check); 1] = [("cuda", |root| {
+const QUICK: [Step; 5] = [FORMAT, PATHS, EXAMPLES, CLIPPY, ("tests", slow::all_but)];
+
+/// The modules `cuda` and `derivatives` of the integration tests: with the variable POLARISCOPE_CUDA derivatives are also
+/// taken on the first GPU.
+const CUDA: [Step; 1] = [("cuda", |root| {
     let tests = [
         "test",
         "-p",
@@ -71,23 +85,24 @@ const CUDA: [(&str, Check); 1] = [("cuda", |root| {
         "-p",
         "polariscope-kernels",
         "--test",
-        "cuda",
-        "--test",
-        "derivatives",
+        "all",
         "--locked",
         "--",
         "--include-ignored",
+        "cuda::",
+        "derivatives::",
     ];
     cargo(root, &tests, Some(("POLARISCOPE_CUDA", "1")))
 })];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let steps: &[(&str, Check)] = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["test"] => &STEPS,
+    let steps: &[Step] = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => &TEST,
+        ["quick"] => &QUICK,
         ["test-cuda"] => &CUDA,
         _ => {
-            eprintln!("usage: cargo xtask test | test-cuda");
+            eprintln!("usage: cargo xtask test | quick | test-cuda");
             return ExitCode::from(2);
         }
     };

@@ -20,3 +20,8 @@ pub use products::{Rows, gradient_products};
 pub use resident::{Card, Draws, Resident};
 pub use weights::Weights;
 pub use weights_io::{Contents, WeightsError};
+
+/// The examples in the documentation of the core.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/core.md")]
+struct Core;

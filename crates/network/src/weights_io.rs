@@ -1,5 +1,8 @@
 //! Weights in and out as safetensors: eight bytes of header length (little endian), a JSON header
 //! name → {dtype, shape, data_offsets}, then the numbers.
+//!
+//! By hand, because the `safetensors` crate names neither the tensor nor the numbers that are wrong, refuses files whose
+//! tensors leave gaps, and writes tensors in an order of its own.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,36 @@
+//! `check`: every control passes here, and the program says so in a table, in JSON and by its status.
+
+use crate::common::{directory, refused, succeed};
+use serde_json::Value;
+
+#[test]
+fn every_control_passes() {
+    let dir = directory("check");
+    let text = succeed(&dir, &["check"]);
+    assert!(!text.contains("FAIL"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+    let verdict = |group: &str| -> Value {
+        serde_json::from_str(&succeed(&dir, &["check", group, "--json"])).unwrap()
+    };
+    let groups = [verdict("core"), verdict("geometry"), verdict("kernels")];
+    assert!(groups.iter().all(|v| v["pass"] == true));
+    let controls = groups
+        .iter()
+        .flat_map(|v| v["controls"].as_array().unwrap());
+    let controls: Vec<&Value> = controls.collect();
+    assert!(controls.len() >= 10 + 20 + 12);
+    assert_eq!(text.matches(" pass").count(), controls.len());
+    for c in controls {
+        let number = |key: &str| c[key].as_f64().unwrap();
+        let off = (number("measured") - number("expected")).abs();
+        assert!(off <= number("tolerance"), "{c}");
+    }
+}
+
+#[test]
+fn bad_usage() {
+    let dir = directory("check-bad");
+    let line = refused(&dir, &["check", "cores"]);
+    assert!(line.contains("cores") && line.contains("core?"), "{line}");
+    assert!(refused(&dir, &["check", "--out", "x"]).contains("--out"));
+}

@@ -1,0 +1,21 @@
+//! Every integration test of the crate in one program, a module a subject.
+
+mod align;
+mod bad_input;
+mod browser;
+mod check;
+mod common;
+mod eval;
+mod evolution;
+mod experiment;
+mod geometry;
+mod init;
+mod kernel;
+mod predict;
+mod regress;
+mod run_directory;
+mod show;
+mod spectrum;
+mod symmetry;
+mod train;
+mod usage;

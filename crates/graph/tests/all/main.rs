@@ -1,0 +1,6 @@
+//! Every integration test of the crate in one program, a module a subject.
+
+mod file;
+mod mutations;
+mod summary;
+mod zoo;

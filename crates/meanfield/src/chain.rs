@@ -15,7 +15,7 @@
 //! Kinked φ and ψ have κ in closed form: s is linear in u on either side of the kink, so that E[φ'²ψ'²] is a sum
 //! of four quadrant probabilities. For smooth ones it is a trapezoid sum over u and b.
 
-use polariscope_graph::{Activation, Graph, NodeId, Op};
+use polariscope_graph::{Activation, Graph, NodeId, Op, Passage};
 use rayon::prelude::*;
 
 use crate::Refusal;
@@ -86,34 +86,27 @@ fn origin(
 ) -> Result<(usize, f64), Refusal> {
     let mut gain = 1.0;
     while passes(node) {
-        gain *= match &graph.nodes[node].op {
-            Op::Scale { by } => *by,
-            Op::BatchNorm {
+        gain *= match graph.nodes[node].op.facts().passage {
+            Passage::Scale { by } => by,
+            Passage::BatchNorm {
                 weight,
                 running_var,
                 eps,
                 ..
-            } => batch_norm_gain(graph, *weight, *running_var, *eps)?.factor,
-            Op::Activation(activation) if is_identity(*activation) => 1.0,
-            Op::Bias { .. } | Op::Dropout { .. } | Op::Flatten => 1.0,
-            Op::Input
-            | Op::Activation(_)
-            | Op::Dense { .. }
-            | Op::Conv { .. }
-            | Op::Local { .. }
-            | Op::MaxPool(_)
-            | Op::AvgPool(_)
-            | Op::GlobalAvgPool
-            | Op::Add
-            | Op::Concat
-            | Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. }
-            | Op::TakeToken { .. }
-            | Op::Attention { .. } => break,
+            } => batch_norm_gain(graph, weight, running_var, eps)?.factor,
+            Passage::Activation(activation) if is_identity(activation) => 1.0,
+            Passage::Bias { .. } | Passage::Same | Passage::Flatten => 1.0,
+            Passage::Input
+            | Passage::Activation(_)
+            | Passage::Dense { .. }
+            | Passage::Conv { .. }
+            | Passage::Local { .. }
+            | Passage::MaxPool(_)
+            | Passage::AvgPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Add
+            | Passage::Concat
+            | Passage::Other(_) => break,
         };
         node = graph.nodes[node].inputs[0].0;
     }

@@ -3,7 +3,7 @@
 //! Between the two inputs: pairs of positions before a pool, equal positions elsewhere. Of one input with itself: the
 //! variances that an activation reads, and so pairs before a pool that an activation follows.
 
-use polariscope_graph::{Activation, Graph, Op};
+use polariscope_graph::{Activation, Graph, Op, Pairs};
 
 /// How much of a covariance over positions is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +58,12 @@ pub(super) fn needs(graph: &Graph) -> Vec<Needs> {
     }
     for (i, node) in graph.nodes.iter().enumerate().rev() {
         let own = needs[i];
-        let read = |need: Need| match (need, &node.op) {
+        let pairs = node.op.facts().pairs;
+        let read = |need: Need| match (need, pairs) {
             (Need::Nothing, _) => Need::Nothing,
-            (_, Op::AvgPool(_) | Op::GlobalAvgPool) => Need::Pairs,
-            (_, Op::Dense { .. } | Op::Local { .. } | Op::Flatten) => Need::Equal,
-            (need, _) => need,
+            (_, Pairs::All) => Need::Pairs,
+            (_, Pairs::Equal | Pairs::Token) => Need::Equal,
+            (need, Pairs::Asked | Pairs::Unknown(_)) => need,
         };
         let mut above = Needs {
             between: read(own.between),

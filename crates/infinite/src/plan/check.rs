@@ -23,11 +23,11 @@ pub(super) fn check(graph: &Graph) -> Result<(), InfiniteError> {
             shaped: false,
             uncentred: false,
         };
-        if live[i] && !is_weighted(&node.op) {
+        if live[i] && !node.op.is_weighted() {
             for input in &node.inputs {
                 let above = &read[input.0];
                 let common = above.nodes.iter().rev().find(|n| own.nodes.contains(n));
-                if let Some(&common) = common.filter(|_| node.op != Op::Concat) {
+                if let Some(&common) = common.filter(|_| node.op == Op::Add) {
                     return Err(InfiniteError::Correlated {
                         layer: node.layer.clone(),
                         source_layer: graph.nodes[common].layer.clone(),
@@ -56,13 +56,6 @@ struct Carried {
     shaped: bool,
     /// Something whose mean over channels is not 0.
     uncentred: bool,
-}
-
-fn is_weighted(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. } | Op::Attention { .. }
-    )
 }
 
 fn is_nonlinear(op: &Op) -> bool {

@@ -159,6 +159,21 @@ impl Param {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Var of one entry at the start, nothing where its mean is not 0. Entries of every law are uncorrelated; those of an
+    /// orthogonal matrix have gain²/max(rows, columns).
+    pub fn variance(&self) -> Option<f64> {
+        match self.law {
+            Law::Constant(0.0) => Some(0.0),
+            Law::Constant(_) => None,
+            Law::Uniform { bound } => Some(bound * bound / 3.0),
+            Law::Normal { std } => Some(std * std),
+            Law::Orthogonal { gain } => {
+                let rows = self.shape.first().copied().unwrap_or(1).max(1);
+                Some(gain * gain / rows.max(self.len() / rows) as f64)
+            }
+        }
+    }
 }
 
 /// One node.

@@ -12,7 +12,6 @@
 use polariscope_graph::{Activation, Graph, Op, Passage};
 
 use crate::laws::{bias_variance, is_zero};
-use crate::linear::is_identity;
 use crate::paths::bare;
 use crate::refusal::unsupported;
 use crate::{Method, Refusal};
@@ -44,7 +43,7 @@ pub fn approximations(graph: &Graph) -> Vec<String> {
 /// assert!(said[1].starts_with("numbers in the window of a max-pool taken as Gaussian and alike (pool1, pool2)"));
 /// ```
 pub fn coherent_approximations(graph: &Graph) -> Vec<String> {
-    let nonlinear = |op: &Op| matches!(op, Op::Activation(a) if !is_identity(*a));
+    let nonlinear = |op: &Op| matches!(op, Op::Activation(a) if !a.is_identity());
     let mut found = Vec::new();
     if graph.nodes.iter().any(|node| nonlinear(&node.op)) {
         found.push("covariances between inputs taken at their mean over the inputs".to_owned());
@@ -79,7 +78,7 @@ fn shared(graph: &Graph) -> Vec<String> {
     let mut found = Vec::new();
     let shaped = shaped(graph);
     let reads_shaped = nodes().filter(|(_, n)| {
-        let nonlinear = matches!(n.op, Op::Activation(a) if !is_identity(a));
+        let nonlinear = matches!(n.op, Op::Activation(a) if !a.is_identity());
         nonlinear && n.inputs.iter().any(|i| shaped[i.0])
     });
     let reads_shaped: Vec<&str> = reads_shaped.map(|(_, n)| n.layer.as_str()).collect();
@@ -89,7 +88,7 @@ fn shared(graph: &Graph) -> Vec<String> {
             reads_shaped.join(", ")
         ));
     }
-    let nonlinear = nodes().any(|(_, n)| matches!(n.op, Op::Activation(a) if !is_identity(a)));
+    let nonlinear = nodes().any(|(_, n)| matches!(n.op, Op::Activation(a) if !a.is_identity()));
     if nonlinear && !nodes().all(|(_, n)| keeps_slopes_independent(&n.op)) {
         found.push("slopes of activations taken independent of the weights".to_owned());
     }
@@ -101,7 +100,7 @@ fn shaped(graph: &Graph) -> Vec<bool> {
     let mut shaped = vec![false; graph.nodes.len()];
     for (i, node) in graph.nodes.iter().enumerate() {
         shaped[i] = match node.op {
-            Op::Activation(a) if !is_identity(a) => true,
+            Op::Activation(a) if !a.is_identity() => true,
             ref op => !op.is_weighted() && node.inputs.iter().any(|i| shaped[i.0]),
         };
     }
@@ -150,7 +149,7 @@ pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
             continue;
         }
         match node.op.facts().passage {
-            Passage::Activation(activation) if bare[i] && !is_identity(activation) => {
+            Passage::Activation(activation) if bare[i] && !activation.is_identity() => {
                 return Err(Refusal::Unmixed {
                     op: activation.name(),
                     layer: node.layer.clone(),

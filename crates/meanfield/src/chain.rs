@@ -25,7 +25,6 @@ use crate::dual::normal::{Threshold, density, quadrant};
 use crate::dual::point::at;
 use crate::dual::{Dual, Shifted};
 use crate::laws::batch_norm_gain;
-use crate::linear::is_identity;
 use crate::matrix::Matrix;
 
 /// An activation that reads another through a sum, with no weight between.
@@ -73,7 +72,7 @@ pub(crate) fn chains(graph: &Graph, readers: &[usize]) -> Result<Vec<Chain>, Ref
 /// The nonlinear activation of an op.
 fn bends(op: &Op) -> Option<Activation> {
     match op {
-        Op::Activation(activation) if !is_identity(*activation) => Some(*activation),
+        Op::Activation(activation) if !activation.is_identity() => Some(*activation),
         _ => None,
     }
 }
@@ -94,7 +93,7 @@ fn origin(
                 eps,
                 ..
             } => batch_norm_gain(graph, weight, running_var, eps)?.factor,
-            Passage::Activation(activation) if is_identity(activation) => 1.0,
+            Passage::Activation(activation) if activation.is_identity() => 1.0,
             Passage::Bias { .. } | Passage::Same | Passage::Flatten => 1.0,
             Passage::Input
             | Passage::Activation(_)

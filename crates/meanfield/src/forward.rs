@@ -28,7 +28,6 @@ use crate::chain::{Arguments, chains};
 use crate::dual::{Dual, Pair, Shifted, dual};
 use crate::laws::{batch_norm_gain, bias_variance, weight_variance};
 use crate::layout::{Layout, channels};
-use crate::linear::is_identity;
 use crate::matrix::{Form, Matrix};
 use crate::paths::read_unweighted;
 use crate::refusal::unsupported;
@@ -51,7 +50,7 @@ pub(crate) fn slopes(
     walk(graph, live, |i, node, inputs| {
         match (&node.op, &inputs[..]) {
             (Op::Input, _) => Ok(probe(&layouts[i], x)),
-            (Op::Activation(activation), [argument]) if !is_identity(*activation) => {
+            (Op::Activation(activation), [argument]) if !activation.is_identity() => {
                 if chains.iter().any(|c| c.first == i || c.second == i) {
                     arguments.insert(i, Arguments::new(*activation, argument));
                 }
@@ -322,7 +321,7 @@ fn activate(
             };
             dual(activation, pair)
         });
-        let mean = (follow && !is_odd(activation)).then(|| {
+        let mean = (follow && !activation.is_odd()).then(|| {
             let centred = Shifted::new(activation, &vec![0.0; moments.len()], &moments);
             (0..moments.len()).map(|p| centred.value(p)).collect()
         });
@@ -363,18 +362,4 @@ pub(crate) fn over_pairs(
     value.mirror();
     slope.mirror();
     (Arc::new(value), Arc::new(slope))
-}
-
-/// Whether φ(−u) = −φ(u), so that a mean of 0 stays 0.
-pub(crate) fn is_odd(activation: Activation) -> bool {
-    match activation {
-        Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => true,
-        Activation::LeakyRelu { .. }
-        | Activation::Relu
-        | Activation::Gelu
-        | Activation::Sigmoid
-        | Activation::Silu
-        | Activation::Softplus { .. }
-        | Activation::Abs => false,
-    }
 }

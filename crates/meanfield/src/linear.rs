@@ -12,23 +12,6 @@ use crate::laws::is_zero;
 use crate::refusal::{Cause, unsupported};
 use crate::{ExactProbe, Method, Refusal};
 
-/// Whether φ is the identity.
-pub(crate) fn is_identity(activation: Activation) -> bool {
-    match activation {
-        Activation::Identity => true,
-        Activation::LeakyRelu { slope } => slope == 1.0,
-        Activation::Relu
-        | Activation::Gelu
-        | Activation::Tanh
-        | Activation::Erf
-        | Activation::Sin
-        | Activation::Sigmoid
-        | Activation::Silu
-        | Activation::Softplus { .. }
-        | Activation::Abs => false,
-    }
-}
-
 /// φ'(0), and whether φ(0) = 0; nothing where φ has a kink.
 fn at_zero(activation: Activation) -> Option<(f64, bool)> {
     Some(match activation {
@@ -61,7 +44,7 @@ pub(crate) fn slopes(graph: &Graph, live: &[bool], probe: ExactProbe) -> Result<
                 let still = is_zero(graph, bias, 1.0) && is_zero(graph, running_mean, 1.0);
                 by(Cause::Shift { layer: layer() }, still)
             }
-            Passage::Activation(activation) if is_identity(activation) => above,
+            Passage::Activation(activation) if activation.is_identity() => above,
             Passage::Activation(activation) => {
                 let op = activation.name();
                 if probe == ExactProbe::Anywhere {

@@ -16,10 +16,10 @@
 use std::collections::BTreeSet;
 
 use polariscope_diff::{Id, Trace};
-use polariscope_graph::{Graph, Law as ParamLaw, Node, ParamId, Passage, Shape};
+use polariscope_graph::{Graph, Node, ParamId, Passage, Shape};
 
 use super::fields::{Algebra, At};
-use super::need::{Need, Needs, is_identity, needs};
+use super::need::{Need, Needs, needs};
 use super::pairs::Taps;
 use super::refusal::{KernelRefusal, unsupported};
 use super::value::{Block, Fields, Law, Value, aligned};
@@ -169,7 +169,7 @@ impl Walk<'_> {
                 }
             },
             Passage::Same | Passage::Flatten => first.clone(),
-            Passage::Activation(activation) if is_identity(activation) => first.clone(),
+            Passage::Activation(activation) if activation.is_identity() => first.clone(),
             Passage::Activation(activation) => {
                 let Value::Blocks(blocks) = first else {
                     return Err(KernelRefusal::Unmixed {
@@ -253,7 +253,7 @@ fn uncorrelated(graph: &Graph, node: &Node, a: &Block, b: &Block) -> Result<(), 
     Ok(())
 }
 
-/// Var of scale · parameter; entries of every law here have mean 0 and are uncorrelated.
+/// Var of scale · parameter.
 fn variance(
     graph: &Graph,
     id: ParamId,
@@ -261,20 +261,11 @@ fn variance(
     wanted: &'static str,
 ) -> Result<f64, KernelRefusal> {
     let param = graph.param(id);
-    let variance = match param.law {
-        ParamLaw::Constant(0.0) => 0.0,
-        ParamLaw::Constant(_) => {
-            return Err(KernelRefusal::Law {
-                param: param.name.clone(),
-                wanted,
-            });
-        }
-        ParamLaw::Uniform { bound } => bound * bound / 3.0,
-        ParamLaw::Normal { std } => std * std,
-        ParamLaw::Orthogonal { gain } => {
-            let rows = param.shape.first().copied().unwrap_or(1).max(1);
-            gain * gain / rows.max(param.len() / rows) as f64
-        }
-    };
-    Ok(variance * scale * scale)
+    match param.variance() {
+        Some(variance) => Ok(variance * scale * scale),
+        None => Err(KernelRefusal::Law {
+            param: param.name.clone(),
+            wanted,
+        }),
+    }
 }

@@ -4,7 +4,7 @@
 //! covariances if no two weightless paths lead to it from one node, and what an activation reads is Gaussian if a
 //! weight made it.
 
-use polariscope_graph::{Activation, Graph, Node, Op, Shape};
+use polariscope_graph::{Graph, Node, Op, Shape};
 
 use crate::InfiniteError;
 
@@ -59,30 +59,12 @@ struct Carried {
 }
 
 fn is_nonlinear(op: &Op) -> bool {
-    matches!(op, Op::Activation(a) if !is_identity(*a))
+    matches!(op, Op::Activation(a) if !a.is_identity())
 }
 
 /// Whether it makes a mean of what has none: every activation that is not odd.
 fn is_uncentred(op: &Op) -> bool {
-    match op {
-        Op::Activation(activation) => match activation {
-            Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => false,
-            Activation::Relu
-            | Activation::LeakyRelu { .. }
-            | Activation::Abs
-            | Activation::Gelu
-            | Activation::Sigmoid
-            | Activation::Silu
-            | Activation::Softplus { .. } => !is_identity(*activation),
-        },
-        _ => false,
-    }
-}
-
-/// Whether φ is the identity.
-pub(super) fn is_identity(activation: Activation) -> bool {
-    matches!(activation, Activation::Identity)
-        || matches!(activation, Activation::LeakyRelu { slope: 1.0 })
+    matches!(op, Op::Activation(a) if !a.is_odd())
 }
 
 fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {

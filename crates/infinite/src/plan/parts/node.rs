@@ -2,7 +2,6 @@
 
 use polariscope_graph::{Node, Op};
 
-use super::super::check::is_identity;
 use super::super::{End, Link, Read, Shared, Source, laws};
 use super::pointwise::Affine;
 use super::{Block, Making, channels, grid};
@@ -67,7 +66,7 @@ impl Making<'_> {
                 })
             }
             Op::Scale { by } => self.each(node, blocks, |_| Link::Scale { square: by * by }),
-            Op::Activation(activation) if is_identity(*activation) => blocks,
+            Op::Activation(activation) if activation.is_identity() => blocks,
             Op::Activation(activation) => self.activation(node, blocks, *activation),
             Op::Dropout { .. } | Op::Flatten => blocks,
             Op::Add => self.sum(node)?,

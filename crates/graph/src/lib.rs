@@ -34,6 +34,6 @@ pub use file::{load, parse_file};
 pub use ir::{Graph, Node, NodeId, Padding, Param, ParamId, Role, Shape, Window};
 pub use law::{Law, Parametrisation};
 pub use names::nearest;
-pub use op::{ChannelWeights, Facts, Op, Pairs, Passage, Rotation, Support};
+pub use op::{Affine, ChannelWeights, Divisor, Facts, Norm, Op, Pairs, Passage, Rotation, Support};
 pub use summary::{LayerSummary, Summary};
 pub use zoo::{ZooEntry, ZooOptions, zoo, zoo_list};

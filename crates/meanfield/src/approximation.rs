@@ -137,6 +137,7 @@ fn keeps_slopes_independent(op: &Op) -> bool {
         | Passage::GlobalAvgPool
         | Passage::Add
         | Passage::Concat
+        | Passage::Norm(_)
         | Passage::Other(_) => false,
     }
 }
@@ -184,7 +185,9 @@ pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
             | Passage::GlobalAvgPool
             | Passage::Flatten
             | Passage::Concat => {}
-            Passage::Other(_) => return Err(unsupported(Method::MeanField, node)),
+            Passage::Norm(_) | Passage::Other(_) => {
+                return Err(unsupported(Method::MeanField, node));
+            }
         }
     }
     Ok(())

@@ -201,7 +201,7 @@ fn through(
         } => b.scaled(batch_norm_gain(graph, weight, running_var, eps)?.square),
         Passage::Bias { .. } | Passage::Same | Passage::Flatten => b,
         Passage::Input | Passage::Add | Passage::Concat => b,
-        Passage::Other(_) => return Err(unsupported(method, node)),
+        Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(method, node)),
     })
 }
 

@@ -105,6 +105,7 @@ fn origin(
             | Passage::GlobalAvgPool
             | Passage::Add
             | Passage::Concat
+            | Passage::Norm(_)
             | Passage::Other(_) => break,
         };
         node = graph.nodes[node].inputs[0].0;

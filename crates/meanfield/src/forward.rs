@@ -229,7 +229,7 @@ pub(crate) fn step(
         }
         Passage::Same | Passage::Flatten | Passage::Add | Passage::Concat => q,
         Passage::Input | Passage::Activation(_) => q,
-        Passage::Other(_) => return Err(unsupported(Method::MeanField, node)),
+        Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(Method::MeanField, node)),
     })
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn layouts(graph: &Graph, method: Method) -> Result<Vec<Layout>, Refu
                     channels: shape.len(),
                     grid: [1, 1],
                 }],
-                Passage::Other(_) => return Err(unsupported(method, node)),
+                Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(method, node)),
             },
         };
         let largest = own.iter().map(|s| s.grid[0] * s.grid[1]).max();

@@ -75,7 +75,7 @@ pub(crate) fn slopes(graph: &Graph, live: &[bool], probe: ExactProbe) -> Result<
             | Passage::Flatten
             | Passage::Add
             | Passage::Concat => above,
-            Passage::MaxPool(_) | Passage::Other(_) => {
+            Passage::MaxPool(_) | Passage::Norm(_) | Passage::Other(_) => {
                 return Err(unsupported(Method::Exact, node));
             }
         };

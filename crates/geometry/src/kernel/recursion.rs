@@ -228,7 +228,10 @@ impl Walk<'_> {
                 let parts = above.iter().flat_map(|value| a.blocks(value, needs));
                 Value::Blocks(parts.collect())
             }
-            Passage::BatchNorm { .. } | Passage::MaxPool(_) | Passage::Other(_) => {
+            Passage::BatchNorm { .. }
+            | Passage::MaxPool(_)
+            | Passage::Norm(_)
+            | Passage::Other(_) => {
                 return Err(unsupported(node));
             }
         })

@@ -131,6 +131,7 @@ pub(super) fn unsupported(node: &Node) -> KernelRefusal {
     let sample = "--method sample";
     let facts = node.op.facts();
     let (op, reason, instead) = match facts.passage {
+        passage if let Some(reason) = passage.not_closed() => (facts.name, reason, sample),
         Passage::BatchNorm { .. } => (
             "batch-norm",
             "which couples the samples of a batch",
@@ -147,7 +148,6 @@ pub(super) fn unsupported(node: &Node) -> KernelRefusal {
             "groups = 1, or --method meanfield or sample",
         ),
         Passage::Dense { .. } => ("dense on tokens", "which attention reads", sample),
-        Passage::Other(reason) => (facts.name, reason, sample),
         Passage::Input
         | Passage::Local { .. }
         | Passage::Bias { .. }
@@ -158,7 +158,9 @@ pub(super) fn unsupported(node: &Node) -> KernelRefusal {
         | Passage::AvgPool(_)
         | Passage::GlobalAvgPool
         | Passage::Add
-        | Passage::Concat => ("this layer", "on tokens", sample),
+        | Passage::Concat
+        | Passage::Norm(_)
+        | Passage::Other(_) => ("this layer", "on tokens", sample),
     };
     KernelRefusal::Op {
         op,

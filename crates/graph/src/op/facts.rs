@@ -161,11 +161,70 @@ pub enum Passage<'a> {
     Add,
     /// Channels of its inputs one after the other.
     Concat,
+    /// Division by a statistic of the sample.
+    Norm(Norm),
     /// Something else. Why it has no closed form, to be read after the name of the layer.
     Other(&'static str),
 }
 
-const RANDOM_DIVISOR: &str = "which divides by a random number";
+/// A norm whose statistics are those of the sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Norm {
+    /// γ.
+    pub weight: ParamId,
+    /// β.
+    pub bias: Option<ParamId>,
+    /// Added to what is divided by.
+    pub eps: f64,
+    /// What is divided by.
+    pub by: Divisor,
+    /// What has a γ and a β of its own.
+    pub affine: Affine,
+}
+
+/// What a norm divides by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divisor {
+    /// The standard deviation, after the mean was subtracted.
+    Deviation,
+    /// The root of the mean square.
+    MeanSquare,
+}
+
+/// What has a γ and a β of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Affine {
+    /// Every channel.
+    Channels,
+    /// Every number that is normalised together: coordinates of tokens, all numbers of a sample elsewhere.
+    Numbers,
+}
+
+impl Passage<'_> {
+    /// Why closed forms of finite and mean-field networks end here, to be read after the name of the layer.
+    pub fn not_closed(&self) -> Option<&'static str> {
+        match self {
+            Passage::Norm(_) => Some("which divides by a random number"),
+            Passage::Other(reason) => Some(reason),
+            Passage::Input
+            | Passage::Dense { .. }
+            | Passage::Conv { .. }
+            | Passage::Local { .. }
+            | Passage::Bias { .. }
+            | Passage::Scale { .. }
+            | Passage::Same
+            | Passage::Flatten
+            | Passage::Activation(_)
+            | Passage::BatchNorm { .. }
+            | Passage::MaxPool(_)
+            | Passage::AvgPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Add
+            | Passage::Concat => None,
+        }
+    }
+}
+
 const TOKENS: &str = "which attention reads";
 const WEIGHS_EACH: &str = "normalises the bare input and weighs its numbers one by one";
 const ADDS_EACH: &str = "adds parameters to the bare input, number by number";
@@ -362,7 +421,7 @@ impl Op {
                     eps,
                 },
             },
-            &Op::LayerNorm { weight, bias, .. } => Facts {
+            &Op::LayerNorm { weight, bias, eps } => Facts {
                 name: "layer-norm",
                 words: "layer-norm".into(),
                 parameters: vec![(weight, 1.0), (bias, 1.0)],
@@ -370,13 +429,19 @@ impl Op {
                 support: Support::Token,
                 pairs: Pairs::Asked,
                 rotation: Rotation::Ends(WEIGHS_EACH.into()),
-                passage: Passage::Other(RANDOM_DIVISOR),
+                passage: Passage::Norm(Norm {
+                    weight,
+                    bias: Some(bias),
+                    eps,
+                    by: Divisor::Deviation,
+                    affine: Affine::Numbers,
+                }),
             },
             &Op::GroupNorm {
                 groups,
                 weight,
                 bias,
-                ..
+                eps,
             } => Facts {
                 name: "group-norm",
                 words: format!("group-norm, {groups} groups").into(),
@@ -385,9 +450,15 @@ impl Op {
                 support: Support::All,
                 pairs: Pairs::Asked,
                 rotation: Rotation::Ends(WEIGHS_EACH.into()),
-                passage: Passage::Other(RANDOM_DIVISOR),
+                passage: Passage::Norm(Norm {
+                    weight,
+                    bias: Some(bias),
+                    eps,
+                    by: Divisor::Deviation,
+                    affine: Affine::Channels,
+                }),
             },
-            &Op::RmsNorm { weight, .. } => Facts {
+            &Op::RmsNorm { weight, eps } => Facts {
                 name: "rms-norm",
                 words: "rms-norm".into(),
                 parameters: vec![(weight, 1.0)],
@@ -395,7 +466,13 @@ impl Op {
                 support: Support::Token,
                 pairs: Pairs::Asked,
                 rotation: Rotation::Ends(WEIGHS_EACH.into()),
-                passage: Passage::Other(RANDOM_DIVISOR),
+                passage: Passage::Norm(Norm {
+                    weight,
+                    bias: None,
+                    eps,
+                    by: Divisor::MeanSquare,
+                    affine: Affine::Numbers,
+                }),
             },
             Op::ToTokens => Facts {
                 name: "tokens",

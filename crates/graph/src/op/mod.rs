@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Activation, ParamId, Window};
 
-pub use facts::{ChannelWeights, Facts, Pairs, Passage, Rotation, Support};
+pub use facts::{Affine, ChannelWeights, Divisor, Facts, Norm, Pairs, Passage, Rotation, Support};
 
 /// One operation. Weights enter the forward pass multiplied by `scale` (1 outside `ntk` and `mean-field`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! covariances if no two weightless paths lead to it from one node, and what an activation reads is Gaussian if a
 //! weight made it.
 
-use polariscope_graph::{Graph, Node, Op, Shape};
+use polariscope_graph::{Divisor, Graph, Node, Op, Pairs, Passage, Shape};
 
 use crate::InfiniteError;
 
@@ -83,47 +83,30 @@ fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
             reads,
         })
     };
-    match &node.op {
-        Op::MaxPool(_) => unsupported(
+    let nonlinear = is_nonlinear(&node.op);
+    let facts = node.op.facts();
+    match (facts.passage, facts.pairs) {
+        (Passage::MaxPool(_), _) => unsupported(
             "the largest of correlated Gaussians has no closed covariance",
             "use avg-pool",
         ),
-        Op::BatchNorm { .. } => unsupported(
+        (Passage::BatchNorm { .. }, _) => unsupported(
             "its statistics depend on the whole batch, not on a pair of samples",
             "drop the norm (w_std sets the scale at infinite width) or use layer-norm",
         ),
-        op if is_nonlinear(op) && carried.bare => not_gaussian("the input"),
-        op if is_nonlinear(op) && carried.shaped => not_gaussian("what another activation made"),
-        Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } if carried.bare => {
+        (_, Pairs::Unknown(reason)) => unsupported(reason, "remove it"),
+        _ if nonlinear && carried.bare => not_gaussian("the input"),
+        _ if nonlinear && carried.shaped => not_gaussian("what another activation made"),
+        (Passage::Norm(_), _) if carried.bare => unsupported(
+            "the input's channels are not exchangeable",
+            "normalise the data, or put a dense or conv layer before it",
+        ),
+        (Passage::Norm(norm), _) if norm.by == Divisor::Deviation && carried.uncentred => {
             unsupported(
-                "the input's channels are not exchangeable",
-                "normalise the data, or put a dense or conv layer before it",
+                "it subtracts the mean over channels, which is not 0 after an activation",
+                "put it before the activation, or use rms-norm",
             )
         }
-        Op::LayerNorm { .. } | Op::GroupNorm { .. } if carried.uncentred => unsupported(
-            "it subtracts the mean over channels, which is not 0 after an activation",
-            "put it before the activation, or use rms-norm",
-        ),
-        Op::Input
-        | Op::Dense { .. }
-        | Op::Conv { .. }
-        | Op::Local { .. }
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => Ok(()),
+        (_, Pairs::Asked | Pairs::Equal | Pairs::Token | Pairs::All) => Ok(()),
     }
 }

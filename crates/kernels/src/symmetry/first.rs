@@ -141,6 +141,7 @@ fn reader(graph: &Graph, index: usize, node: &Node, bare: Bare) -> Result<Reader
         | Passage::GlobalAvgPool
         | Passage::Add
         | Passage::Concat
+        | Passage::Norm(_)
         | Passage::Other(_) => Err(format!("{layer} reads the input without weights")),
     }
 }

@@ -285,6 +285,7 @@ fn parameter(op: &Op) -> Option<(ParamId, f64)> {
         | Passage::GlobalAvgPool
         | Passage::Add
         | Passage::Concat
+        | Passage::Norm(_)
         | Passage::Other(_) => None,
     }
 }

@@ -94,7 +94,9 @@ pub fn classify(op: &Op) -> Class {
         Passage::Add => Class::Join(Join::Add),
         Passage::Concat => Class::Join(Join::Concat),
         Passage::Flatten => Class::Flatten,
-        Passage::Local { .. } | Passage::GlobalAvgPool | Passage::Other(_) => Class::Global,
+        Passage::Local { .. } | Passage::GlobalAvgPool | Passage::Norm(_) | Passage::Other(_) => {
+            Class::Global
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use polariscope_graph::{Node, Op};
 
 use super::super::{End, Link, Read, Shared, Source, laws};
-use super::pointwise::Affine;
 use super::{Block, Making, channels, grid};
 use crate::InfiniteError;
 
@@ -76,35 +75,9 @@ impl Making<'_> {
             }
             Op::AvgPool(window) => self.mixing(node, blocks, End::Pool { window: *window }),
             Op::GlobalAvgPool => self.mixing(node, blocks, End::GlobalPool),
-            Op::LayerNorm { weight, bias, eps } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: Some(*bias),
-                },
-                *eps,
-            )?,
-            Op::GroupNorm {
-                weight, bias, eps, ..
-            } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: Some(*bias),
-                },
-                *eps,
-            )?,
-            Op::RmsNorm { weight, eps } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: None,
-                },
-                *eps,
-            )?,
+            Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } => {
+                self.norm(node, blocks)?
+            }
             Op::ToTokens => self.mixing(node, blocks, End::Regrid { before: Vec::new() }),
             Op::ClassToken { token } => {
                 let own = laws::bias(graph, *token, 1.0)?;

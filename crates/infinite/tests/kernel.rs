@@ -189,6 +189,13 @@ fn refusals_say_what_would_work() {
         ),
     );
     assert!(text(pool).contains("use avg-pool"));
+    let gate = refused(
+        "[4]",
+        &format!(
+            r#"{{ op = "dense", features = 4 }}, {{ op = "gate", branch = [ {{ op = "sigmoid" }} ] }}, {out}"#
+        ),
+    );
+    assert!(text(gate).contains("a product of two random numbers is not Gaussian"));
     let bare = refused("[4]", &format!(r#"{{ op = "relu" }}, {out}"#));
     assert!(text(bare).contains("reads the input"));
     let twice = refused(

@@ -220,6 +220,11 @@ impl<'a> Lowering<'a> {
             }
             Op::Flatten => self.t.reshape(x, &shape),
             Op::Add => inputs[1..].iter().fold(x, |sum, &y| self.t.add(sum, y)),
+            Op::Gate => {
+                let gate = self.wide(inputs[1], &shape);
+                let gate = self.t.expand(gate, &shape);
+                self.t.mul(x, gate)
+            }
             Op::Concat => {
                 let axis = if matches!(node.shape, Shape::Tokens { .. }) {
                     2
@@ -453,6 +458,17 @@ impl<'a> Lowering<'a> {
             _ => vec![1, n],
         };
         self.t.reshape(self.params[param.0], &wide)
+    }
+
+    /// One number a channel of every sample, or one for every number, ready to expand.
+    fn wide(&mut self, x: Id, shape: &[usize]) -> Id {
+        let n = self.t.shape(x).iter().product::<usize>() / self.batch;
+        let wide: Vec<usize> = match shape[1..] {
+            _ if n == shape[1..].iter().product::<usize>() => shape.to_vec(),
+            [_, _, _] => vec![self.batch, n, 1, 1],
+            _ => vec![self.batch, 1, n],
+        };
+        self.t.reshape(x, &wide)
     }
 
     /// A parameter of the shape that layer-norm normalises over, ready to expand.

@@ -41,6 +41,25 @@ layers = [
   { op = "dense", features = 3 },
 ]"#;
 
+/// Squeeze and excite, a gate of the same shape, and one of a single position.
+const GATED: &str = r#"
+input = [2, 5, 4]
+layers = [
+  { op = "conv", channels = 4, kernel = 3, padding = 1 },
+  { op = "tanh" },
+  { op = "gate", branch = [
+    { op = "global-avg-pool" },
+    { op = "dense", features = 3 },
+    { op = "silu" },
+    { op = "dense", features = 4 },
+    { op = "sigmoid" },
+  ] },
+  { op = "gate", branch = [ { op = "conv", channels = 4, kernel = 3, padding = 1 } ], skip = [ { op = "gelu" } ] },
+  { op = "gate", branch = [ { op = "conv", channels = 4, kernel = [5, 4] } ] },
+  { op = "flatten" },
+  { op = "dense", features = 3 },
+]"#;
+
 const ATTENTION: &str = r#"
 input = [2, 4, 6]
 layers = [
@@ -169,10 +188,11 @@ impl<T: Number> Case<T> {
     }
 }
 
-fn smooth() -> [(&'static str, Case<f64>); 3] {
+fn smooth() -> [(&'static str, Case<f64>); 4] {
     let texts = [
         ("conv", CONV),
         ("residual", RESIDUAL),
+        ("gated", GATED),
         ("attention", ATTENTION),
     ];
     texts.map(|(name, text)| (name, Case::new(text, 4)))

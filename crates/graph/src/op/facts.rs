@@ -225,6 +225,7 @@ impl Passage<'_> {
     }
 }
 
+const PRODUCT: &str = "a product of two random numbers is not Gaussian";
 const TOKENS: &str = "which attention reads";
 const WEIGHS_EACH: &str = "normalises the bare input and weighs its numbers one by one";
 const ADDS_EACH: &str = "adds parameters to the bare input, number by number";
@@ -385,6 +386,18 @@ impl Op {
                 pairs: Pairs::Asked,
                 rotation: Rotation::Paths,
                 passage: Passage::Add,
+            },
+            Op::Gate => Facts {
+                name: "gate",
+                words: "gate".into(),
+                parameters: Vec::new(),
+                weights: ChannelWeights::None,
+                support: Support::Same,
+                pairs: Pairs::Unknown(PRODUCT),
+                rotation: Rotation::Ends(
+                    "multiplies the bare input, number by number, with what it makes of it".into(),
+                ),
+                passage: Passage::Other("in which a product of two random numbers is not Gaussian"),
             },
             Op::Concat => Facts {
                 name: "concat",

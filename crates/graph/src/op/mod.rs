@@ -69,6 +69,9 @@ pub enum Op {
     Flatten,
     /// Sum of two or more equal shapes.
     Add,
+    /// Product of its first input with its second, number by number; a second input with one number a channel (feature,
+    /// token coordinate) multiplies all positions.
+    Gate,
     /// Concatenation of channels (images, signals), features (vectors) or widths (tokens).
     Concat,
     /// Batch normalisation over channels (features): batch statistics in training, running ones otherwise.

@@ -27,6 +27,10 @@ pub enum Activation {
     Sigmoid,
     /// x/(1+e^{−x})
     Silu,
+    /// min(max(x + 3, 0), 6)/6
+    HardSigmoid,
+    /// x·min(max(x + 3, 0), 6)/6
+    HardSwish,
     /// ln(1+e^{βx})/β
     Softplus {
         /// β.
@@ -49,6 +53,8 @@ impl Activation {
             | Activation::Sin
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. }
             | Activation::Abs => false,
         }
@@ -63,12 +69,14 @@ impl Activation {
             | Activation::Gelu
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. }
             | Activation::Abs => false,
         }
     }
 
-    /// Whether φ never falls, but for the shallow dip of gelu and silu.
+    /// Whether φ never falls, but for the shallow dip of gelu, silu and hard-swish.
     pub fn increases(&self) -> bool {
         match *self {
             Activation::Identity
@@ -78,6 +86,8 @@ impl Activation {
             | Activation::Tanh
             | Activation::Erf
             | Activation::Sigmoid
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. } => true,
             Activation::LeakyRelu { slope } => slope >= 0.0,
             Activation::Sin | Activation::Abs => false,

@@ -121,6 +121,8 @@ fn keeps_slopes_independent(op: &Op) -> bool {
             | Activation::Sin
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. } => false,
         },
         Passage::Input

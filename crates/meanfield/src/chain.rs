@@ -462,6 +462,8 @@ fn sides(activation: Activation) -> Option<[f64; 2]> {
         | Activation::Sin
         | Activation::Sigmoid
         | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish
         | Activation::Softplus { .. } => None,
     }
 }

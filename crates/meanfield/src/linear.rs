@@ -17,8 +17,9 @@ fn at_zero(activation: Activation) -> Option<(f64, bool)> {
     Some(match activation {
         Activation::Identity | Activation::Tanh | Activation::Sin => (1.0, true),
         Activation::Erf => (FRAC_2_SQRT_PI, true),
-        Activation::Gelu | Activation::Silu => (0.5, true),
+        Activation::Gelu | Activation::Silu | Activation::HardSwish => (0.5, true),
         Activation::Sigmoid => (0.25, false),
+        Activation::HardSigmoid => (1.0 / 6.0, false),
         Activation::Softplus { .. } => (0.5, false),
         Activation::LeakyRelu { slope: 1.0 } => (1.0, true),
         Activation::Relu | Activation::LeakyRelu { .. } | Activation::Abs => return None,

@@ -98,10 +98,13 @@ pub(crate) fn dims(batch: usize, shape: Shape) -> Vec<usize> {
     }
 }
 
-/// The elementwise function of an activation; nothing for the identity, and for silu, which is x·σ(x).
+/// The elementwise function of an activation; nothing for the identity, and for those that are made of several.
 fn function(activation: Activation) -> Option<Function> {
     Some(match activation {
-        Activation::Identity | Activation::Silu => return None,
+        Activation::Identity
+        | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish => return None,
         Activation::Relu => Function::Relu,
         Activation::LeakyRelu { slope } => Function::LeakyRelu(slope.into()),
         Activation::Gelu => Function::Gelu,
@@ -193,6 +196,11 @@ impl<'a> Lowering<'a> {
             },
             Op::Activation(Activation::Silu) => {
                 let s = self.t.map(Function::Sigmoid, x);
+                self.t.mul(x, s)
+            }
+            Op::Activation(Activation::HardSigmoid) => self.hard_sigmoid(x),
+            Op::Activation(Activation::HardSwish) => {
+                let s = self.hard_sigmoid(x);
                 self.t.mul(x, s)
             }
             Op::Activation(activation) => match function(activation) {
@@ -354,6 +362,18 @@ impl<'a> Lowering<'a> {
                 self.projection(mixed, out_weight, out_bias, scale, bias_scale)
             }
         }
+    }
+
+    /// 1 − (1 − (x/6 + ½)₊)₊, which is exactly 1 for large x, as a difference of two relus of x would not be.
+    fn hard_sigmoid(&mut self, x: Id) -> Id {
+        let rising = self.t.scale(x, 1.0 / 6.0);
+        let rising = self.t.shift(rising, 0.5);
+        let rising = self.t.map(Function::Relu, rising);
+        let rest = self.t.scale(rising, -1.0);
+        let rest = self.t.shift(rest, 1.0);
+        let rest = self.t.map(Function::Relu, rest);
+        let below = self.t.scale(rest, -1.0);
+        self.t.shift(below, 1.0)
     }
 
     /// x Wᵀ over the last axis, as 1 × rows × features.

@@ -60,6 +60,19 @@ layers = [
   { op = "dense", features = 3 },
 ]"#;
 
+/// Pre-activations on all three pieces of both, none near an edge.
+const HARD: &str = r#"
+input = [5]
+layers = [
+  { op = "dense", features = 9 },
+  { op = "scale", by = 3.0 },
+  { op = "hard-swish" },
+  { op = "dense", features = 8 },
+  { op = "scale", by = 2.0 },
+  { op = "hard-sigmoid" },
+  { op = "dense", features = 3 },
+]"#;
+
 const ATTENTION: &str = r#"
 input = [2, 4, 6]
 layers = [
@@ -188,11 +201,12 @@ impl<T: Number> Case<T> {
     }
 }
 
-fn smooth() -> [(&'static str, Case<f64>); 4] {
+fn smooth() -> [(&'static str, Case<f64>); 5] {
     let texts = [
         ("conv", CONV),
         ("residual", RESIDUAL),
         ("gated", GATED),
+        ("hard", HARD),
         ("attention", ATTENTION),
     ];
     texts.map(|(name, text)| (name, Case::new(text, 4)))

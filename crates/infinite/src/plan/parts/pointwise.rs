@@ -211,6 +211,8 @@ impl Link {
             | Activation::Sin
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. } => Link::Smooth {
                 activation,
                 p: View::default(),

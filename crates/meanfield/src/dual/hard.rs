@@ -14,22 +14,48 @@
 //! Stein's lemma, E[u g] = m E[g] + Var(u) E[∂g/∂u] + Cov E[∂g/∂v], takes the factors u and v of hard-swish to these.
 //! A Gaussian of variance 0 is its mean, its slope at an edge the one from below.
 
+use polariscope_graph::Activation;
+
 use super::normal::{Threshold, quadrant};
 use super::{Dual, Pair};
 
-/// Where s bends, as what is added to u, with the sign of the bend.
+/// Where s bends.
+pub(crate) const BENDS: [f64; 2] = [-3.0, 3.0];
+
+/// e and ε.
 const EDGES: [(f64, f64); 2] = [(3.0, 1.0), (-3.0, -1.0)];
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Sigmoid,
     Swish,
 }
 
+impl Kind {
+    /// Of an activation, where it is one of the two.
+    pub fn of(activation: Activation) -> Option<Self> {
+        match activation {
+            Activation::HardSigmoid => Some(Kind::Sigmoid),
+            Activation::HardSwish => Some(Kind::Swish),
+            Activation::Identity
+            | Activation::Relu
+            | Activation::LeakyRelu { .. }
+            | Activation::Abs
+            | Activation::Gelu
+            | Activation::Tanh
+            | Activation::Erf
+            | Activation::Sin
+            | Activation::Sigmoid
+            | Activation::Silu
+            | Activation::Softplus { .. } => None,
+        }
+    }
+}
+
 /// One Gaussian before a hard activation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hard {
+pub(crate) struct Hard {
     kind: Kind,
     mean: f64,
     variance: f64,
@@ -108,6 +134,22 @@ impl Hard {
             Kind::Swish => {
                 let s = self.over_edges(|e| e.positive);
                 s + self.mean * slope + self.deviation * self.over_edges(|e| e.threshold.density)
+            }
+        }
+    }
+
+    /// E[φ'(u)²].
+    pub fn square_slope(&self) -> f64 {
+        let [low, high] = self.edges.map(|e| e.threshold);
+        let inside = low.distribution - high.distribution;
+        match self.kind {
+            Kind::Sigmoid => inside / 36.0,
+            Kind::Swish => {
+                // φ' = (2u + 3)/6 between the edges, 1 above.
+                let mean = self.mean * inside + self.deviation * (low.density - high.density);
+                let borders = 3.0 * self.deviation * (low.density + high.density);
+                let square = self.mean * mean + self.variance * inside - borders;
+                (4.0 * square + 12.0 * mean + 9.0 * inside) / 36.0 + high.distribution
             }
         }
     }

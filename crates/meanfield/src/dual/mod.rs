@@ -13,7 +13,7 @@
 
 mod erf;
 mod gated;
-mod hard;
+pub(crate) mod hard;
 mod hermite;
 pub(crate) mod kinked;
 pub(crate) mod largest;

@@ -1,7 +1,7 @@
 //! Programs to be timed or listed, by name.
 
 use polariscope_diff::{Id, Program, Trace, jvp, vjp, vmap};
-use polariscope_graph::{Graph, ZooOptions, zoo};
+use polariscope_graph::{Graph, ZooOptions, load};
 use polariscope_network::{Lowered, Mode, Scalar, differences, gradient_products, lower};
 use polariscope_train::Loss;
 
@@ -16,7 +16,7 @@ pub fn network(architecture: &str, input: &str) -> Result<Graph, Failure> {
         input: Some(input.parse()?),
         ..ZooOptions::default()
     };
-    Ok(zoo(architecture, &options)?)
+    Ok(load(architecture, &options)?)
 }
 
 /// One network on a batch (`forward`; `gradient` in weights and inputs), products of gradients (`products`), the dipole of as

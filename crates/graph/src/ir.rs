@@ -1,11 +1,11 @@
 //! The graph: nodes in topological order, each with its op, inputs and output shape.
 //!
-//! Pure data. Whatever runs, differentiates, propagates covariances or reasons about symmetry
-//! matches on [`Op`] exhaustively, so a new op fails to compile in every interpreter that lacks it.
+//! Pure data. What an op is to whatever runs, differentiates, propagates covariances or reasons about symmetry
+//! is declared with it ([`crate::Facts`]).
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, Law, Parametrisation};
+use crate::{Law, Op, Parametrisation};
 
 /// Index of a node in [`Graph::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -127,149 +127,6 @@ pub struct Window {
     pub padding: Padding,
 }
 
-/// One operation. Weights enter the forward pass multiplied by `scale` (1 outside `ntk` and `mean-field`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Op {
-    /// The network's input; always node 0.
-    Input,
-    /// y = scale · W x, W: features × inputs; on tokens, applied to every token.
-    Dense {
-        /// W.
-        weight: ParamId,
-        /// Factor on W.
-        scale: f64,
-    },
-    /// y = scale · (W * x), W: out × in/groups × kh × kw (out × in/groups × k on signals).
-    Conv {
-        /// W.
-        weight: ParamId,
-        /// Factor on W.
-        scale: f64,
-        /// Kernel, stride, dilation, padding.
-        window: Window,
-        /// Channel groups; equal to the input channels for depthwise.
-        groups: usize,
-    },
-    /// Convolution without weight sharing, W: out × in·kh·kw × positions (positions in row order, taps in c,kh,kw order).
-    Local {
-        /// W.
-        weight: ParamId,
-        /// Factor on W.
-        scale: f64,
-        /// Kernel, stride, dilation, padding.
-        window: Window,
-    },
-    /// y = x + scale · b, b one number a channel (image, signal), feature (vector) or token coordinate (tokens).
-    Bias {
-        /// b.
-        bias: ParamId,
-        /// Factor on b.
-        scale: f64,
-    },
-    /// y = by · x.
-    Scale {
-        /// The constant.
-        by: f64,
-    },
-    /// Zeroes each number with probability `rate` and scales the rest by 1/(1−rate) in training; identity otherwise.
-    Dropout {
-        /// Probability of zero.
-        rate: f64,
-    },
-    /// Elementwise nonlinearity.
-    Activation(Activation),
-    /// Largest value of each window (zero padding counts as −∞).
-    MaxPool(Window),
-    /// Mean of each window (zeros of the padding counted).
-    AvgPool(Window),
-    /// Mean over positions: an image or signal becomes a vector of channels, tokens a vector of width.
-    GlobalAvgPool,
-    /// Any shape to a vector, in memory order.
-    Flatten,
-    /// Sum of two or more equal shapes.
-    Add,
-    /// Concatenation of channels (images, signals), features (vectors) or widths (tokens).
-    Concat,
-    /// Batch normalisation over channels (features): batch statistics in training, running ones otherwise.
-    BatchNorm {
-        /// γ.
-        weight: ParamId,
-        /// β.
-        bias: ParamId,
-        /// Buffer.
-        running_mean: ParamId,
-        /// Buffer.
-        running_var: ParamId,
-        /// Added to the variance.
-        eps: f64,
-        /// Weight of the new batch in the running statistics.
-        momentum: f64,
-    },
-    /// Layer normalisation: over the width of each token, over all numbers of a vector, image or signal.
-    LayerNorm {
-        /// γ, of the shape normalised over.
-        weight: ParamId,
-        /// β, of the shape normalised over.
-        bias: ParamId,
-        /// Added to the variance.
-        eps: f64,
-    },
-    /// Group normalisation over channels.
-    GroupNorm {
-        /// Number of groups.
-        groups: usize,
-        /// γ, one a channel.
-        weight: ParamId,
-        /// β, one a channel.
-        bias: ParamId,
-        /// Added to the variance.
-        eps: f64,
-    },
-    /// x / √(mean x² + eps) · γ over what layer-norm normalises over.
-    RmsNorm {
-        /// γ.
-        weight: ParamId,
-        /// Added to the mean square.
-        eps: f64,
-    },
-    /// Image or signal to tokens: one token a position in row order, its channels as coordinates.
-    ToTokens,
-    /// Prepends a learned token, parameter 1 × 1 × width.
-    ClassToken {
-        /// The token.
-        token: ParamId,
-    },
-    /// Adds a learned position embedding, parameter 1 × count × width.
-    Position {
-        /// The embedding.
-        embedding: ParamId,
-    },
-    /// Keeps one token as a vector.
-    TakeToken {
-        /// Which one.
-        index: usize,
-    },
-    /// Multi-head self-attention as torch.nn.MultiheadAttention with batch_first computes it:
-    /// [q k v] = scale · in_weight x + bias_scale · in_bias, then a = softmax(q kᵀ/√(width/heads)) v in every head,
-    /// then scale · out_weight a + bias_scale · out_bias.
-    Attention {
-        /// Number of heads; divides the width.
-        heads: usize,
-        /// 3·width × width.
-        in_weight: ParamId,
-        /// 3·width.
-        in_bias: Option<ParamId>,
-        /// width × width.
-        out_weight: ParamId,
-        /// width.
-        out_bias: Option<ParamId>,
-        /// Factor on both weights.
-        scale: f64,
-        /// Factor on both biases.
-        bias_scale: f64,
-    },
-}
-
 /// What a parameter is to training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
@@ -302,6 +159,21 @@ impl Param {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Var of one entry at the start, nothing where its mean is not 0. Entries of every law are uncorrelated; those of an
+    /// orthogonal matrix have gain²/max(rows, columns).
+    pub fn variance(&self) -> Option<f64> {
+        match self.law {
+            Law::Constant(0.0) => Some(0.0),
+            Law::Constant(_) => None,
+            Law::Uniform { bound } => Some(bound * bound / 3.0),
+            Law::Normal { std } => Some(std * std),
+            Law::Orthogonal { gain } => {
+                let rows = self.shape.first().copied().unwrap_or(1).max(1);
+                Some(gain * gain / rows.max(self.len() / rows) as f64)
+            }
+        }
+    }
 }
 
 /// One node.
@@ -328,37 +200,6 @@ pub struct Graph {
     pub params: Vec<Param>,
     /// The rule that set laws and scales.
     pub parametrisation: Parametrisation,
-}
-
-impl Op {
-    /// What kind of layer it is, as architecture files spell it where they can name it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Op::Input => "input",
-            Op::Dense { .. } => "dense",
-            Op::Conv { .. } => "conv",
-            Op::Local { .. } => "local",
-            Op::Bias { .. } => "bias",
-            Op::Scale { .. } => "scale",
-            Op::Dropout { .. } => "dropout",
-            Op::Activation(activation) => activation.name(),
-            Op::MaxPool(_) => "max-pool",
-            Op::AvgPool(_) => "avg-pool",
-            Op::GlobalAvgPool => "global-avg-pool",
-            Op::Flatten => "flatten",
-            Op::Add => "add",
-            Op::Concat => "concat",
-            Op::BatchNorm { .. } => "batch-norm",
-            Op::LayerNorm { .. } => "layer-norm",
-            Op::GroupNorm { .. } => "group-norm",
-            Op::RmsNorm { .. } => "rms-norm",
-            Op::ToTokens => "tokens",
-            Op::ClassToken { .. } => "class-token",
-            Op::Position { .. } => "position",
-            Op::TakeToken { .. } => "take-token",
-            Op::Attention { .. } => "attention",
-        }
-    }
 }
 
 impl Graph {

@@ -19,6 +19,7 @@ mod file;
 mod ir;
 mod law;
 mod names;
+mod op;
 mod summary;
 mod text;
 mod zoo;
@@ -30,8 +31,9 @@ pub use builder::{
 };
 pub use error::GraphError;
 pub use file::{load, parse_file};
-pub use ir::{Graph, Node, NodeId, Op, Padding, Param, ParamId, Role, Shape, Window};
+pub use ir::{Graph, Node, NodeId, Padding, Param, ParamId, Role, Shape, Window};
 pub use law::{Law, Parametrisation};
 pub use names::nearest;
+pub use op::{Affine, ChannelWeights, Divisor, Facts, Norm, Op, Pairs, Passage, Rotation, Support};
 pub use summary::{LayerSummary, Summary};
 pub use zoo::{ZooEntry, ZooOptions, zoo, zoo_list};

@@ -90,7 +90,7 @@ fn numbers<'t>(kind: &'static str, text: &'t str) -> Result<(&'t str, Vec<f64>),
 
 impl Activation {
     /// Every name, in the order of the documentation.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 13] = [
         "identity",
         "relu",
         "leaky-relu",
@@ -100,6 +100,8 @@ impl Activation {
         "sin",
         "sigmoid",
         "silu",
+        "hard-sigmoid",
+        "hard-swish",
         "softplus",
         "abs",
     ];
@@ -116,6 +118,8 @@ impl Activation {
             Activation::Sin => "sin",
             Activation::Sigmoid => "sigmoid",
             Activation::Silu => "silu",
+            Activation::HardSigmoid => "hard-sigmoid",
+            Activation::HardSwish => "hard-swish",
             Activation::Softplus { .. } => "softplus",
             Activation::Abs => "abs",
         }
@@ -153,6 +157,8 @@ impl FromStr for Activation {
             "sin" => Activation::Sin,
             "sigmoid" => Activation::Sigmoid,
             "silu" => Activation::Silu,
+            "hard-sigmoid" => Activation::HardSigmoid,
+            "hard-swish" => Activation::HardSwish,
             "abs" => Activation::Abs,
             _ => {
                 let hint = hint(name, Activation::NAMES);

@@ -104,6 +104,14 @@ pub enum InfiniteError {
         /// Type of the numbers.
         precision: &'static str,
     },
+    /// An activation whose dual a GPU does not compute.
+    #[error(
+        "{op} has a kernel on the processor only: compute it there, or take sigmoid or silu in its place"
+    )]
+    Processor {
+        /// The activation.
+        op: &'static str,
+    },
     /// A GPU that failed.
     #[error(transparent)]
     Cuda(#[from] CudaError),

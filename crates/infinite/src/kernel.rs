@@ -53,6 +53,9 @@ impl Kernel {
         match device {
             Device::Cpu => Ok(kernel),
             Device::Cuda(ordinal) => {
+                if let Some(op) = kernel.plan.on_processor_only() {
+                    return Err(InfiniteError::Processor { op });
+                }
                 let place = Some(Place(Gpu::open(ordinal)?));
                 Ok(Kernel { place, ..kernel })
             }

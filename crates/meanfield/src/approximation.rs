@@ -9,11 +9,10 @@
 //! and covariance, and the slopes of both as a Markov chain ([`crate::chain`]). A relu ResNet-18 on 32×32 noise,
 //! with PyTorch's laws, comes out 4 % below the sampled trace (means without the chain: 3 times, neither: 25 times).
 
-use polariscope_graph::{Activation, Graph, Op};
+use polariscope_graph::{Activation, Graph, Op, Passage};
 
 use crate::laws::{bias_variance, is_zero};
-use crate::linear::is_identity;
-use crate::paths::{bare, is_weighted};
+use crate::paths::bare;
 use crate::refusal::unsupported;
 use crate::{Method, Refusal};
 
@@ -44,7 +43,7 @@ pub fn approximations(graph: &Graph) -> Vec<String> {
 /// assert!(said[1].starts_with("numbers in the window of a max-pool taken as Gaussian and alike (pool1, pool2)"));
 /// ```
 pub fn coherent_approximations(graph: &Graph) -> Vec<String> {
-    let nonlinear = |op: &Op| matches!(op, Op::Activation(a) if !is_identity(*a));
+    let nonlinear = |op: &Op| matches!(op, Op::Activation(a) if !a.is_identity());
     let mut found = Vec::new();
     if graph.nodes.iter().any(|node| nonlinear(&node.op)) {
         found.push("covariances between inputs taken at their mean over the inputs".to_owned());
@@ -79,7 +78,7 @@ fn shared(graph: &Graph) -> Vec<String> {
     let mut found = Vec::new();
     let shaped = shaped(graph);
     let reads_shaped = nodes().filter(|(_, n)| {
-        let nonlinear = matches!(n.op, Op::Activation(a) if !is_identity(a));
+        let nonlinear = matches!(n.op, Op::Activation(a) if !a.is_identity());
         nonlinear && n.inputs.iter().any(|i| shaped[i.0])
     });
     let reads_shaped: Vec<&str> = reads_shaped.map(|(_, n)| n.layer.as_str()).collect();
@@ -89,7 +88,7 @@ fn shared(graph: &Graph) -> Vec<String> {
             reads_shaped.join(", ")
         ));
     }
-    let nonlinear = nodes().any(|(_, n)| matches!(n.op, Op::Activation(a) if !is_identity(a)));
+    let nonlinear = nodes().any(|(_, n)| matches!(n.op, Op::Activation(a) if !a.is_identity()));
     if nonlinear && !nodes().all(|(_, n)| keeps_slopes_independent(&n.op)) {
         found.push("slopes of activations taken independent of the weights".to_owned());
     }
@@ -101,8 +100,8 @@ fn shaped(graph: &Graph) -> Vec<bool> {
     let mut shaped = vec![false; graph.nodes.len()];
     for (i, node) in graph.nodes.iter().enumerate() {
         shaped[i] = match node.op {
-            Op::Activation(a) if !is_identity(a) => true,
-            ref op => !is_weighted(op) && node.inputs.iter().any(|i| shaped[i.0]),
+            Op::Activation(a) if !a.is_identity() => true,
+            ref op => !op.is_weighted() && node.inputs.iter().any(|i| shaped[i.0]),
         };
     }
     shaped
@@ -110,8 +109,8 @@ fn shaped(graph: &Graph) -> Vec<bool> {
 
 /// Whether flipping the weights of one neuron flips it alone and its slope is one of two numbers.
 fn keeps_slopes_independent(op: &Op) -> bool {
-    match op {
-        Op::Activation(activation) => match activation {
+    match op.facts().passage {
+        Passage::Activation(activation) => match activation {
             Activation::Identity
             | Activation::Relu
             | Activation::LeakyRelu { .. }
@@ -122,30 +121,26 @@ fn keeps_slopes_independent(op: &Op) -> bool {
             | Activation::Sin
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. } => false,
         },
-        Op::Input
-        | Op::Dense { .. }
-        | Op::Local { .. }
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Flatten
-        | Op::BatchNorm { .. } => true,
-        Op::Conv { .. }
-        | Op::MaxPool(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Add
-        | Op::Concat
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => false,
+        Passage::Input
+        | Passage::Dense { .. }
+        | Passage::Local { .. }
+        | Passage::Bias { .. }
+        | Passage::Scale { .. }
+        | Passage::Same
+        | Passage::Flatten
+        | Passage::BatchNorm { .. } => true,
+        Passage::Conv { .. }
+        | Passage::MaxPool(_)
+        | Passage::AvgPool(_)
+        | Passage::GlobalAvgPool
+        | Passage::Add
+        | Passage::Concat
+        | Passage::Norm(_)
+        | Passage::Other(_) => false,
     }
 }
 
@@ -156,20 +151,20 @@ pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
         if !live[i] {
             continue;
         }
-        match &node.op {
-            Op::Activation(activation) if bare[i] && !is_identity(*activation) => {
+        match node.op.facts().passage {
+            Passage::Activation(activation) if bare[i] && !activation.is_identity() => {
                 return Err(Refusal::Unmixed {
                     op: activation.name(),
                     layer: node.layer.clone(),
                 });
             }
-            Op::Bias { bias, scale } => {
-                bias_variance(graph, *bias, *scale)?;
+            Passage::Bias { bias, scale } => {
+                bias_variance(graph, bias, scale)?;
             }
-            Op::BatchNorm {
+            Passage::BatchNorm {
                 bias, running_mean, ..
             } => {
-                for id in [*bias, *running_mean] {
+                for id in [bias, running_mean] {
                     if !is_zero(graph, id, 1.0) {
                         return Err(Refusal::Law {
                             param: graph.param(id).name.clone(),
@@ -179,27 +174,22 @@ pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
                     }
                 }
             }
-            Op::Input
-            | Op::Dense { .. }
-            | Op::Conv { .. }
-            | Op::Local { .. }
-            | Op::Activation(_)
-            | Op::Add
-            | Op::Scale { .. }
-            | Op::Dropout { .. }
-            | Op::MaxPool(_)
-            | Op::AvgPool(_)
-            | Op::GlobalAvgPool
-            | Op::Flatten
-            | Op::Concat => {}
-            Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. }
-            | Op::TakeToken { .. }
-            | Op::Attention { .. } => return Err(unsupported(Method::MeanField, node)),
+            Passage::Input
+            | Passage::Dense { .. }
+            | Passage::Conv { .. }
+            | Passage::Local { .. }
+            | Passage::Activation(_)
+            | Passage::Add
+            | Passage::Scale { .. }
+            | Passage::Same
+            | Passage::MaxPool(_)
+            | Passage::AvgPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Flatten
+            | Passage::Concat => {}
+            Passage::Norm(_) | Passage::Other(_) => {
+                return Err(unsupported(Method::MeanField, node));
+            }
         }
     }
     Ok(())

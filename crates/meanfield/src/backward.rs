@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use polariscope_graph::{Graph, Node, Op, Window};
+use polariscope_graph::{Graph, Node, Op, Passage, Window};
 
 use crate::blocks::{Block, Blocks, Key};
 use crate::laws::{batch_norm_gain, weight_variance};
@@ -123,33 +123,33 @@ fn through(
     slope: Option<Slope>,
     method: Method,
 ) -> Result<Blocks, Refusal> {
-    Ok(match &node.op {
-        Op::Dense { weight, scale } => {
-            let v = weight_variance(graph, *weight, *scale)?;
+    Ok(match node.op.facts().passage {
+        Passage::Dense { weight, scale } => {
+            let v = weight_variance(graph, weight, scale)?;
             white(input, v * b.trace())
         }
-        Op::Conv {
+        Passage::Conv {
             weight,
             scale,
             window,
             groups,
         } => {
-            let v = weight_variance(graph, *weight, *scale)?;
+            let v = weight_variance(graph, weight, scale)?;
             let axes = back(window, input, node);
-            let out = graph.param(*weight).shape[0] / groups;
-            by_group(&b, *groups, out, channels(input) / groups, |sum| Block {
+            let out = graph.param(weight).shape[0] / groups;
+            by_group(&b, groups, out, channels(input) / groups, |sum| Block {
                 scale: v * sum.scale,
                 ..Block::new(1, 1.0, slide(&sum.matrix, &axes, Pairing::Shared))
             })
         }
-        Op::Local {
+        Passage::Local {
             weight,
             scale,
             window,
         } => {
-            let v = weight_variance(graph, *weight, *scale)?;
+            let v = weight_variance(graph, weight, scale)?;
             let axes = back(window, input, node);
-            let (n, all) = (channels(input), graph.param(*weight).shape[0]);
+            let (n, all) = (channels(input), graph.param(weight).shape[0]);
             by_group(&b, 1, all, n, |sum| {
                 let [_, width] = sum.matrix.grid();
                 let variances = slide_sums(&sum.matrix.variances(), width, &axes);
@@ -160,7 +160,7 @@ fn through(
                 )
             })
         }
-        Op::MaxPool(window) if let Some(Slope::Winners { apart, same }) = &slope => {
+        Passage::MaxPool(window) if let Some(Slope::Winners { apart, same }) = &slope => {
             let axes = back(window, input, node);
             let spread = |b: Blocks, pairing: Pairing| {
                 b.map(|block| Block {
@@ -171,7 +171,7 @@ fn through(
             spread(b.times(apart), Pairing::All).plus(spread(b.times(same), Pairing::Shared))
         }
         // The local mean field takes a max pool as an average pool; `exact` never comes here with one.
-        Op::AvgPool(window) | Op::MaxPool(window) => {
+        Passage::AvgPool(window) | Passage::MaxPool(window) => {
             let axes = back(window, input, node);
             let taps = (window.kernel[0] * window.kernel[1]) as f64;
             b.map(|block| Block {
@@ -179,7 +179,7 @@ fn through(
                 ..Block::new(1, 1.0, slide(&block.matrix, &axes, Pairing::All))
             })
         }
-        Op::GlobalAvgPool => {
+        Passage::GlobalAvgPool => {
             let grid = input[0].grid;
             let positions = (grid[0] * grid[1]) as f64;
             b.map(|block| {
@@ -187,28 +187,21 @@ fn through(
                 Block::new(1, block.scale, Matrix::constant(grid, value))
             })
         }
-        Op::Activation(_) => match slope {
+        Passage::Activation(_) => match slope {
             Some(Slope::Field(field)) => b.times(&field),
             Some(Slope::Constant(slope)) => b.scaled(slope),
             Some(Slope::Sides(_) | Slope::Winners { .. }) | None => b,
         },
-        Op::Scale { by } => b.scaled(by * by),
-        Op::BatchNorm {
+        Passage::Scale { by } => b.scaled(by * by),
+        Passage::BatchNorm {
             weight,
             running_var,
             eps,
             ..
-        } => b.scaled(batch_norm_gain(graph, *weight, *running_var, *eps)?.square),
-        Op::Bias { .. } | Op::Dropout { .. } | Op::Flatten => b,
-        Op::Input | Op::Add | Op::Concat => b,
-        Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => return Err(unsupported(method, node)),
+        } => b.scaled(batch_norm_gain(graph, weight, running_var, eps)?.square),
+        Passage::Bias { .. } | Passage::Same | Passage::Flatten => b,
+        Passage::Input | Passage::Add | Passage::Concat => b,
+        Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(method, node)),
     })
 }
 

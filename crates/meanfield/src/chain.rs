@@ -13,19 +13,20 @@
 //! ([`Skip`]).
 //!
 //! Kinked φ and ψ have κ in closed form: s is linear in u on either side of the kink, so that E[φ'²ψ'²] is a sum
-//! of four quadrant probabilities. For smooth ones it is a trapezoid sum over u and b.
+//! of four quadrant probabilities. For smooth ones it is a trapezoid sum over u and b, for hard-sigmoid and hard-swish
+//! Simpson's rule over u between the bends and a closed form over b.
 
-use polariscope_graph::{Activation, Graph, NodeId, Op};
+use polariscope_graph::{Activation, Graph, NodeId, Op, Passage};
 use rayon::prelude::*;
 
 use crate::Refusal;
 use crate::blocks::{Block, Blocks};
+use crate::dual::hard::{BENDS, Hard, Kind};
 use crate::dual::kinked::Kinked;
 use crate::dual::normal::{Threshold, density, quadrant};
 use crate::dual::point::at;
 use crate::dual::{Dual, Shifted};
 use crate::laws::batch_norm_gain;
-use crate::linear::is_identity;
 use crate::matrix::Matrix;
 
 /// An activation that reads another through a sum, with no weight between.
@@ -73,7 +74,7 @@ pub(crate) fn chains(graph: &Graph, readers: &[usize]) -> Result<Vec<Chain>, Ref
 /// The nonlinear activation of an op.
 fn bends(op: &Op) -> Option<Activation> {
     match op {
-        Op::Activation(activation) if !is_identity(*activation) => Some(*activation),
+        Op::Activation(activation) if !activation.is_identity() => Some(*activation),
         _ => None,
     }
 }
@@ -86,34 +87,28 @@ fn origin(
 ) -> Result<(usize, f64), Refusal> {
     let mut gain = 1.0;
     while passes(node) {
-        gain *= match &graph.nodes[node].op {
-            Op::Scale { by } => *by,
-            Op::BatchNorm {
+        gain *= match graph.nodes[node].op.facts().passage {
+            Passage::Scale { by } => by,
+            Passage::BatchNorm {
                 weight,
                 running_var,
                 eps,
                 ..
-            } => batch_norm_gain(graph, *weight, *running_var, *eps)?.factor,
-            Op::Activation(activation) if is_identity(*activation) => 1.0,
-            Op::Bias { .. } | Op::Dropout { .. } | Op::Flatten => 1.0,
-            Op::Input
-            | Op::Activation(_)
-            | Op::Dense { .. }
-            | Op::Conv { .. }
-            | Op::Local { .. }
-            | Op::MaxPool(_)
-            | Op::AvgPool(_)
-            | Op::GlobalAvgPool
-            | Op::Add
-            | Op::Concat
-            | Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. }
-            | Op::TakeToken { .. }
-            | Op::Attention { .. } => break,
+            } => batch_norm_gain(graph, weight, running_var, eps)?.factor,
+            Passage::Activation(activation) if activation.is_identity() => 1.0,
+            Passage::Bias { .. } | Passage::Same | Passage::Flatten => 1.0,
+            Passage::Input
+            | Passage::Activation(_)
+            | Passage::Dense { .. }
+            | Passage::Conv { .. }
+            | Passage::Local { .. }
+            | Passage::MaxPool(_)
+            | Passage::AvgPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Add
+            | Passage::Concat
+            | Passage::Norm(_)
+            | Passage::Other(_) => break,
         };
         node = graph.nodes[node].inputs[0].0;
     }
@@ -469,6 +464,8 @@ fn sides(activation: Activation) -> Option<[f64; 2]> {
         | Activation::Sin
         | Activation::Sigmoid
         | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish
         | Activation::Softplus { .. } => None,
     }
 }
@@ -517,11 +514,51 @@ fn smooth(
     let sum =
         |term: &dyn Fn(f64) -> f64| -> f64 { nodes().map(|z| STEP * density(z) * term(z)).sum() };
     let (deviation, rest) = (u.variance.sqrt(), variance.sqrt());
-    sum(&|z| {
+    let hard = [phi, psi].map(Kind::of);
+    let term = |z: f64| {
         let (value, slope) = at(phi, u.mean + deviation * z);
         let center = mean + gain * value;
-        power.of(slope) * sum(&|y| power.of(at(psi, center + rest * y).1))
-    })
+        let second = hard[1].map(|kind| Hard::new(kind, center, variance));
+        let on = match (second, power) {
+            (Some(law), Power::One) => law.slope(),
+            (Some(law), Power::Two) => law.square_slope(),
+            (None, _) => sum(&|y| power.of(at(psi, center + rest * y).1)),
+        };
+        power.of(slope) * on
+    };
+    match hard {
+        [None, None] => sum(&term),
+        [first, _] => between_bends(first.map(|_| (u.mean, deviation)), term),
+    }
+}
+
+/// The average of `term` over a standard normal by Simpson's rule, in pieces if it jumps where a Gaussian of a mean and
+/// a deviation meets the bends of a hard activation.
+fn between_bends(argument: Option<(f64, f64)>, term: impl Fn(f64) -> f64) -> f64 {
+    /// Intervals of a piece, even, and how many deviations they reach.
+    const INTERVALS: i32 = 192;
+    const REACH: f64 = 8.25;
+    let mut ends = vec![-REACH];
+    if let Some((mean, deviation)) = argument {
+        ends.extend(BENDS.map(|bend| ((bend - mean) / deviation).clamp(-REACH, REACH)));
+    }
+    ends.push(REACH);
+    let piece = |from: f64, to: f64| -> f64 {
+        let step = (to - from) / f64::from(INTERVALS);
+        let node = |i: i32| {
+            let share = match i {
+                0 | INTERVALS => 1.0,
+                _ if i % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            // Just inside: the slope jumps at a bend.
+            let inside = f64::from(i).clamp(1e-9, f64::from(INTERVALS) - 1e-9);
+            let z = from + step * inside;
+            share / 3.0 * step * density(z) * term(z)
+        };
+        (0..=INTERVALS).map(node).sum()
+    };
+    ends.windows(2).map(|ends| piece(ends[0], ends[1])).sum()
 }
 
 #[cfg(test)]
@@ -609,6 +646,34 @@ mod tests {
             });
             let found = smooth(phi, psi, &law(m, v), (gain, mean, variance), Power::Two);
             assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn hard_pairs_agree_with_integration() {
+        for (phi, psi) in [
+            (Activation::HardSwish, Activation::HardSwish),
+            (Activation::HardSigmoid, Activation::HardSwish),
+            (Activation::HardSwish, Activation::HardSigmoid),
+            (Activation::Gelu, Activation::HardSwish),
+            (Activation::HardSwish, Activation::Gelu),
+        ] {
+            for power in [Power::One, Power::Two] {
+                let (m, v, gain, mean, variance) = (0.6, 5.2, 0.9, -0.4, 2.4);
+                let wanted = average(m, v, &BENDS, |u| {
+                    let (value, slope) = at(phi, u);
+                    let center = mean + gain * value;
+                    let reach = 9.0 * f64::sqrt(variance);
+                    let breaks = BENDS.map(|bend| bend.clamp(center - reach, center + reach));
+                    let on = average(center, variance, &breaks, |s| power.of(at(psi, s).1));
+                    power.of(slope) * on
+                });
+                let found = smooth(phi, psi, &law(m, v), (gain, mean, variance), power);
+                assert!(
+                    (found - wanted).abs() < 1e-6,
+                    "{phi:?} {psi:?}: {found} {wanted}"
+                );
+            }
         }
     }
 

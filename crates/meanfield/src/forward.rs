@@ -19,7 +19,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use polariscope_graph::{Activation, Graph, Node, Op, Shape, Window};
+use polariscope_graph::{Activation, Graph, Node, Op, Passage, Shape, Window};
 use rayon::prelude::*;
 
 use crate::backward::{Slope, by_group};
@@ -28,7 +28,6 @@ use crate::chain::{Arguments, chains};
 use crate::dual::{Dual, Pair, Shifted, dual};
 use crate::laws::{batch_norm_gain, bias_variance, weight_variance};
 use crate::layout::{Layout, channels};
-use crate::linear::is_identity;
 use crate::matrix::{Form, Matrix};
 use crate::paths::read_unweighted;
 use crate::refusal::unsupported;
@@ -51,7 +50,7 @@ pub(crate) fn slopes(
     walk(graph, live, |i, node, inputs| {
         match (&node.op, &inputs[..]) {
             (Op::Input, _) => Ok(probe(&layouts[i], x)),
-            (Op::Activation(activation), [argument]) if !is_identity(*activation) => {
+            (Op::Activation(activation), [argument]) if !activation.is_identity() => {
                 if chains.iter().any(|c| c.first == i || c.second == i) {
                     arguments.insert(i, Arguments::new(*activation, argument));
                 }
@@ -145,35 +144,35 @@ pub(crate) fn step(
     }
     let q = inputs.pop().unwrap_or_default();
     let input = node.inputs.first().map_or(&layouts[0], |i| &layouts[i.0]);
-    Ok(match &node.op {
-        Op::Dense { weight, scale } => {
-            let v = weight_variance(graph, *weight, *scale)?;
-            let features = graph.param(*weight).shape[0];
+    Ok(match node.op.facts().passage {
+        Passage::Dense { weight, scale } => {
+            let v = weight_variance(graph, weight, scale)?;
+            let features = graph.param(weight).shape[0];
             let form = q.iter().next().map_or(Form::Symmetric, |b| b.matrix.form);
             Block::new(features, v * q.trace(), Matrix::filled(form, [1, 1], 1.0)).into()
         }
-        Op::Conv {
+        Passage::Conv {
             weight,
             scale,
             window,
             groups,
         } => {
-            let v = weight_variance(graph, *weight, *scale)?;
+            let v = weight_variance(graph, weight, scale)?;
             let axes = ahead(window, input, node);
-            let out = graph.param(*weight).shape[0] / groups;
-            by_group(&q, *groups, channels(input) / groups, out, |sum| Block {
+            let out = graph.param(weight).shape[0] / groups;
+            by_group(&q, groups, channels(input) / groups, out, |sum| Block {
                 scale: v * sum.scale,
                 ..Block::new(1, 1.0, slide(&sum.matrix, &axes, Pairing::Shared))
             })
         }
-        Op::Local {
+        Passage::Local {
             weight,
             scale,
             window,
         } => {
-            let v = weight_variance(graph, *weight, *scale)?;
+            let v = weight_variance(graph, weight, scale)?;
             let axes = ahead(window, input, node);
-            let (n, all) = (channels(input), graph.param(*weight).shape[0]);
+            let (n, all) = (channels(input), graph.param(weight).shape[0]);
             let grid = crate::window::grid(node.shape).unwrap_or([1, 1]);
             by_group(&q, 1, n, all, |sum| {
                 let [_, width] = sum.matrix.grid();
@@ -182,11 +181,11 @@ pub(crate) fn step(
                 Block::new(1, v * sum.scale, matrix)
             })
         }
-        Op::Bias { bias, scale } => {
-            let v = bias_variance(graph, *bias, *scale)?;
+        Passage::Bias { bias, scale } => {
+            let v = bias_variance(graph, bias, scale)?;
             with_bias(q, v, node.shape)
         }
-        Op::AvgPool(window) | Op::MaxPool(window) => {
+        Passage::AvgPool(window) | Passage::MaxPool(window) => {
             let axes = ahead(window, input, node);
             let taps = (window.kernel[0] * window.kernel[1]) as f64;
             let mean = |block: &Block| {
@@ -202,7 +201,7 @@ pub(crate) fn step(
                 ..Block::new(1, 1.0, slide(&block.matrix, &axes, Pairing::All))
             })
         }
-        Op::GlobalAvgPool => q.map(|block| {
+        Passage::GlobalAvgPool => q.map(|block| {
             let positions = block.matrix.positions() as f64;
             let mean = block.matrix.sum() / (positions * positions);
             let inputs = |m: &Mean| {
@@ -218,26 +217,19 @@ pub(crate) fn step(
                 )
             }
         }),
-        Op::Scale { by } => q.amplified(*by, by * by),
-        Op::BatchNorm {
+        Passage::Scale { by } => q.amplified(by, by * by),
+        Passage::BatchNorm {
             weight,
             running_var,
             eps,
             ..
         } => {
-            let gain = batch_norm_gain(graph, *weight, *running_var, *eps)?;
+            let gain = batch_norm_gain(graph, weight, running_var, eps)?;
             q.amplified(gain.factor, gain.square)
         }
-        Op::Dropout { .. } | Op::Flatten | Op::Add | Op::Concat => q,
-        Op::Input | Op::Activation(_) => q,
-        Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => return Err(unsupported(Method::MeanField, node)),
+        Passage::Same | Passage::Flatten | Passage::Add | Passage::Concat => q,
+        Passage::Input | Passage::Activation(_) => q,
+        Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(Method::MeanField, node)),
     })
 }
 
@@ -329,7 +321,7 @@ fn activate(
             };
             dual(activation, pair)
         });
-        let mean = (follow && !is_odd(activation)).then(|| {
+        let mean = (follow && !activation.is_odd()).then(|| {
             let centred = Shifted::new(activation, &vec![0.0; moments.len()], &moments);
             (0..moments.len()).map(|p| centred.value(p)).collect()
         });
@@ -370,18 +362,4 @@ pub(crate) fn over_pairs(
     value.mirror();
     slope.mirror();
     (Arc::new(value), Arc::new(slope))
-}
-
-/// Whether φ(−u) = −φ(u), so that a mean of 0 stays 0.
-pub(crate) fn is_odd(activation: Activation) -> bool {
-    match activation {
-        Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => true,
-        Activation::LeakyRelu { .. }
-        | Activation::Relu
-        | Activation::Gelu
-        | Activation::Sigmoid
-        | Activation::Silu
-        | Activation::Softplus { .. }
-        | Activation::Abs => false,
-    }
 }

@@ -4,44 +4,28 @@ use polariscope_graph::{Graph, Law, ParamId};
 
 use crate::Refusal;
 
-/// Var of scale · w. Entries of every law here have mean 0 and are uncorrelated; those of an orthogonal
-/// matrix have variance gain²/max(rows, columns).
+/// Var of scale · w.
 pub(crate) fn weight_variance(graph: &Graph, id: ParamId, scale: f64) -> Result<f64, Refusal> {
     let wanted = "weights must have mean 0 (uniform, normal, orthogonal)";
-    variance(graph, id, scale, "a constant law", wanted)
+    variance(graph, id, scale, wanted)
 }
 
 /// Var of scale · b.
 pub(crate) fn bias_variance(graph: &Graph, id: ParamId, scale: f64) -> Result<f64, Refusal> {
     let wanted = "biases must have mean 0 (0, uniform, normal)";
-    variance(graph, id, scale, "a constant law", wanted)
+    variance(graph, id, scale, wanted)
 }
 
-fn variance(
-    graph: &Graph,
-    id: ParamId,
-    scale: f64,
-    problem: &'static str,
-    wanted: &'static str,
-) -> Result<f64, Refusal> {
+fn variance(graph: &Graph, id: ParamId, scale: f64, wanted: &'static str) -> Result<f64, Refusal> {
     let param = graph.param(id);
-    let variance = match param.law {
-        Law::Constant(0.0) => 0.0,
-        Law::Constant(_) => {
-            return Err(Refusal::Law {
-                param: param.name.clone(),
-                problem,
-                wanted,
-            });
-        }
-        Law::Uniform { bound } => bound * bound / 3.0,
-        Law::Normal { std } => std * std,
-        Law::Orthogonal { gain } => {
-            let rows = param.shape.first().copied().unwrap_or(1).max(1);
-            gain * gain / rows.max(param.len() / rows) as f64
-        }
-    };
-    Ok(variance * scale * scale)
+    match param.variance() {
+        Some(variance) => Ok(variance * scale * scale),
+        None => Err(Refusal::Law {
+            param: param.name.clone(),
+            problem: "a constant law",
+            wanted,
+        }),
+    }
 }
 
 /// Whether scale · b is 0 in every draw.

@@ -3,7 +3,7 @@
 //! An image or signal is one segment: C channels over a grid. The features of a vector are channels with a
 //! single position, except that flattening keeps channels and grid, for it only renames the numbers.
 
-use polariscope_graph::{Graph, Op, Shape};
+use polariscope_graph::{Graph, Passage, Shape};
 
 use crate::blocks::{Block, Blocks};
 use crate::matrix::Matrix;
@@ -39,37 +39,30 @@ pub(crate) fn layouts(graph: &Graph, method: Method) -> Result<Vec<Layout>, Refu
             (Shape::Image { channels, .. } | Shape::Signal { channels, .. }, Some(grid)) => {
                 vec![Segment { channels, grid }]
             }
-            (shape, _) => match &node.op {
-                Op::Bias { .. }
-                | Op::Scale { .. }
-                | Op::Dropout { .. }
-                | Op::Activation(_)
-                | Op::BatchNorm { .. }
-                | Op::Flatten => inputs[0].clone(),
-                Op::Add if inputs.iter().any(|l| *l != inputs[0]) => {
+            (shape, _) => match node.op.facts().passage {
+                Passage::Bias { .. }
+                | Passage::Scale { .. }
+                | Passage::Same
+                | Passage::Activation(_)
+                | Passage::BatchNorm { .. }
+                | Passage::Flatten => inputs[0].clone(),
+                Passage::Add if inputs.iter().any(|l| *l != inputs[0]) => {
                     let layer = node.layer.clone();
                     return Err(Refusal::Layout { layer });
                 }
-                Op::Add => inputs[0].clone(),
-                Op::Concat => inputs.into_iter().flatten().copied().collect(),
-                Op::Input
-                | Op::Dense { .. }
-                | Op::Conv { .. }
-                | Op::Local { .. }
-                | Op::MaxPool(_)
-                | Op::AvgPool(_)
-                | Op::GlobalAvgPool => vec![Segment {
+                Passage::Add => inputs[0].clone(),
+                Passage::Concat => inputs.into_iter().flatten().copied().collect(),
+                Passage::Input
+                | Passage::Dense { .. }
+                | Passage::Conv { .. }
+                | Passage::Local { .. }
+                | Passage::MaxPool(_)
+                | Passage::AvgPool(_)
+                | Passage::GlobalAvgPool => vec![Segment {
                     channels: shape.len(),
                     grid: [1, 1],
                 }],
-                Op::LayerNorm { .. }
-                | Op::GroupNorm { .. }
-                | Op::RmsNorm { .. }
-                | Op::ToTokens
-                | Op::ClassToken { .. }
-                | Op::Position { .. }
-                | Op::TakeToken { .. }
-                | Op::Attention { .. } => return Err(unsupported(method, node)),
+                Passage::Norm(_) | Passage::Other(_) => return Err(unsupported(method, node)),
             },
         };
         let largest = own.iter().map(|s| s.grid[0] * s.grid[1]).max();

@@ -6,36 +6,20 @@
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
-use polariscope_graph::{Activation, Graph, Op};
+use polariscope_graph::{Activation, Graph, Passage};
 
 use crate::laws::is_zero;
 use crate::refusal::{Cause, unsupported};
 use crate::{ExactProbe, Method, Refusal};
-
-/// Whether φ is the identity.
-pub(crate) fn is_identity(activation: Activation) -> bool {
-    match activation {
-        Activation::Identity => true,
-        Activation::LeakyRelu { slope } => slope == 1.0,
-        Activation::Relu
-        | Activation::Gelu
-        | Activation::Tanh
-        | Activation::Erf
-        | Activation::Sin
-        | Activation::Sigmoid
-        | Activation::Silu
-        | Activation::Softplus { .. }
-        | Activation::Abs => false,
-    }
-}
 
 /// φ'(0), and whether φ(0) = 0; nothing where φ has a kink.
 fn at_zero(activation: Activation) -> Option<(f64, bool)> {
     Some(match activation {
         Activation::Identity | Activation::Tanh | Activation::Sin => (1.0, true),
         Activation::Erf => (FRAC_2_SQRT_PI, true),
-        Activation::Gelu | Activation::Silu => (0.5, true),
+        Activation::Gelu | Activation::Silu | Activation::HardSwish => (0.5, true),
         Activation::Sigmoid => (0.25, false),
+        Activation::HardSigmoid => (1.0 / 6.0, false),
         Activation::Softplus { .. } => (0.5, false),
         Activation::LeakyRelu { slope: 1.0 } => (1.0, true),
         Activation::Relu | Activation::LeakyRelu { .. } | Activation::Abs => return None,
@@ -50,25 +34,24 @@ pub(crate) fn slopes(graph: &Graph, live: &[bool], probe: ExactProbe) -> Result<
         let layer = || node.layer.clone();
         let above = node.inputs.iter().find_map(|input| moved[input.0].clone());
         let by = |cause: Cause, still: bool| above.clone().or((!still).then_some(cause));
-        let own = match &node.op {
+        let own = match node.op.facts().passage {
             _ if !live[i] => None,
-            Op::Bias { bias, scale } => by(
-                Cause::Bias { layer: layer() },
-                is_zero(graph, *bias, *scale),
-            ),
-            Op::BatchNorm {
+            Passage::Bias { bias, scale } => {
+                by(Cause::Bias { layer: layer() }, is_zero(graph, bias, scale))
+            }
+            Passage::BatchNorm {
                 bias, running_mean, ..
             } => {
-                let still = is_zero(graph, *bias, 1.0) && is_zero(graph, *running_mean, 1.0);
+                let still = is_zero(graph, bias, 1.0) && is_zero(graph, running_mean, 1.0);
                 by(Cause::Shift { layer: layer() }, still)
             }
-            Op::Activation(activation) if is_identity(*activation) => above,
-            Op::Activation(activation) => {
+            Passage::Activation(activation) if activation.is_identity() => above,
+            Passage::Activation(activation) => {
                 let op = activation.name();
                 if probe == ExactProbe::Anywhere {
                     return Err(Refusal::Nonlinear { op, layer: layer() });
                 }
-                let Some((slope, still)) = at_zero(*activation) else {
+                let Some((slope, still)) = at_zero(activation) else {
                     return Err(Refusal::Kink { op, layer: layer() });
                 };
                 if let Some(cause) = above {
@@ -82,26 +65,20 @@ pub(crate) fn slopes(graph: &Graph, live: &[bool], probe: ExactProbe) -> Result<
                 slopes[i] = slope * slope;
                 by(Cause::Offset { op, layer: layer() }, still)
             }
-            Op::Input => None,
-            Op::Dense { .. }
-            | Op::Conv { .. }
-            | Op::Local { .. }
-            | Op::Scale { .. }
-            | Op::Dropout { .. }
-            | Op::AvgPool(_)
-            | Op::GlobalAvgPool
-            | Op::Flatten
-            | Op::Add
-            | Op::Concat => above,
-            Op::MaxPool(_)
-            | Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. }
-            | Op::TakeToken { .. }
-            | Op::Attention { .. } => return Err(unsupported(Method::Exact, node)),
+            Passage::Input => None,
+            Passage::Dense { .. }
+            | Passage::Conv { .. }
+            | Passage::Local { .. }
+            | Passage::Scale { .. }
+            | Passage::Same
+            | Passage::AvgPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Flatten
+            | Passage::Add
+            | Passage::Concat => above,
+            Passage::MaxPool(_) | Passage::Norm(_) | Passage::Other(_) => {
+                return Err(unsupported(Method::Exact, node));
+            }
         };
         moved.push(own);
     }

@@ -10,11 +10,6 @@ use polariscope_graph::{Graph, Op};
 
 use crate::{Readout, Refusal};
 
-/// Whether an op multiplies by random weights that mix channels.
-pub(crate) fn is_weighted(op: &Op) -> bool {
-    matches!(op, Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. })
-}
-
 /// Whether the input reaches each node with no weight between.
 pub(crate) fn bare(graph: &Graph) -> Vec<bool> {
     let mut bare = vec![false; graph.nodes.len()];
@@ -22,7 +17,7 @@ pub(crate) fn bare(graph: &Graph) -> Vec<bool> {
         let above = node.inputs.iter().any(|input| bare[input.0]);
         bare[i] = match &node.op {
             Op::Input => true,
-            op => above && !is_weighted(op),
+            op => above && !op.is_weighted(),
         };
     }
     bare
@@ -34,7 +29,7 @@ pub(crate) fn read_unweighted(graph: &Graph) -> Vec<bool> {
     for (i, node) in graph.nodes.iter().enumerate().rev() {
         let reads = match &node.op {
             Op::Add | Op::Activation(_) => true,
-            op => read[i] && !is_weighted(op),
+            op => read[i] && !op.is_weighted(),
         };
         if reads {
             node.inputs.iter().for_each(|input| read[input.0] = true);
@@ -51,7 +46,7 @@ pub(crate) fn check(graph: &Graph, live: &[bool], readout: Readout) -> Result<()
         *last = true;
     }
     for (i, node) in graph.nodes.iter().enumerate().rev() {
-        if ends[i] && !is_weighted(&node.op) {
+        if ends[i] && !node.op.is_weighted() {
             node.inputs.iter().for_each(|input| ends[input.0] = true);
         }
     }
@@ -61,7 +56,7 @@ pub(crate) fn check(graph: &Graph, live: &[bool], readout: Readout) -> Result<()
     let mut origins: Vec<Set> = Vec::with_capacity(graph.nodes.len());
     for (i, node) in graph.nodes.iter().enumerate() {
         let mut own = Set::with(i);
-        if !is_weighted(&node.op) {
+        if !node.op.is_weighted() {
             let mixes = match &node.op {
                 Op::Concat => readout == Readout::Mean && ends[i],
                 _ => true,

@@ -26,7 +26,7 @@ impl std::fmt::Display for Method {
 pub enum Refusal {
     // === Layers ===
     /// An op without a closed form.
-    #[error("method {method} has no closed form for {op} (layer {layer}): use {instead}")]
+    #[error("method {method} has no closed form for {op} (layer {layer}){reason}: use {instead}", reason = behind_comma(.reason))]
     Op {
         /// The method.
         method: Method,
@@ -34,6 +34,8 @@ pub enum Refusal {
         op: &'static str,
         /// Layer path.
         layer: String,
+        /// Why, where the op says it.
+        reason: Option<&'static str>,
         /// What would work.
         instead: &'static str,
     },
@@ -209,10 +211,16 @@ pub(crate) fn unsupported(method: Method, node: &Node) -> Refusal {
         }
         _ => "‹method sample›",
     };
+    let facts = node.op.facts();
     Refusal::Op {
         method,
-        op: node.op.name(),
+        op: facts.name,
         layer: node.layer.clone(),
+        reason: facts.passage.not_closed(),
         instead,
     }
+}
+
+fn behind_comma(reason: &Option<&str>) -> String {
+    reason.map_or(String::new(), |reason| format!(", {reason}"))
 }

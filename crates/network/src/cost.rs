@@ -1,6 +1,6 @@
 //! What a network costs, from its graph alone.
 
-use polariscope_graph::{Graph, Op, Shape};
+use polariscope_graph::{ChannelWeights, Graph, Shape};
 
 /// Samples that fill a GPU.
 const FILL: usize = 1024;
@@ -16,40 +16,19 @@ pub fn multiplications(graph: &Graph) -> usize {
         Shape::Image { height, width, .. } => height * width,
         Shape::Tokens { count, .. } => count,
     };
-    let nodes = graph.nodes.iter().map(|node| match node.op {
-        Op::Dense { weight, .. } | Op::Conv { weight, .. } => {
-            graph.param(weight).len() * positions(node.shape)
-        }
-        Op::Local { weight, .. } => graph.param(weight).len(),
-        Op::Attention {
-            in_weight,
-            out_weight,
-            ..
-        } => {
-            let count = positions(node.shape);
-            (graph.param(in_weight).len() + graph.param(out_weight).len()) * count
-                + 2 * count * node.shape.len()
-        }
-        Op::Input
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::MaxPool(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat
-        | Op::BatchNorm { .. }
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. } => 0,
-    });
+    let nodes = graph
+        .nodes
+        .iter()
+        .map(|node| match node.op.facts().weights {
+            ChannelWeights::None => 0,
+            ChannelWeights::Shared(weight) => graph.param(weight).len() * positions(node.shape),
+            ChannelWeights::Own(weight) => graph.param(weight).len(),
+            ChannelWeights::Attention(weights) => {
+                let count = positions(node.shape);
+                let weights: usize = weights.map(|id| graph.param(id).len()).iter().sum();
+                weights * count + 2 * count * node.shape.len()
+            }
+        });
     nodes.sum()
 }
 

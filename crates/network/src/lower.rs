@@ -98,10 +98,13 @@ pub(crate) fn dims(batch: usize, shape: Shape) -> Vec<usize> {
     }
 }
 
-/// The elementwise function of an activation; nothing for the identity, and for silu, which is x·σ(x).
+/// The elementwise function of an activation; nothing for the identity, and for those that are made of several.
 fn function(activation: Activation) -> Option<Function> {
     Some(match activation {
-        Activation::Identity | Activation::Silu => return None,
+        Activation::Identity
+        | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish => return None,
         Activation::Relu => Function::Relu,
         Activation::LeakyRelu { slope } => Function::LeakyRelu(slope.into()),
         Activation::Gelu => Function::Gelu,
@@ -195,6 +198,11 @@ impl<'a> Lowering<'a> {
                 let s = self.t.map(Function::Sigmoid, x);
                 self.t.mul(x, s)
             }
+            Op::Activation(Activation::HardSigmoid) => self.hard_sigmoid(x),
+            Op::Activation(Activation::HardSwish) => {
+                let s = self.hard_sigmoid(x);
+                self.t.mul(x, s)
+            }
             Op::Activation(activation) => match function(activation) {
                 Some(f) => self.t.map(f, x),
                 None => x,
@@ -220,6 +228,11 @@ impl<'a> Lowering<'a> {
             }
             Op::Flatten => self.t.reshape(x, &shape),
             Op::Add => inputs[1..].iter().fold(x, |sum, &y| self.t.add(sum, y)),
+            Op::Gate => {
+                let gate = self.wide(inputs[1], &shape);
+                let gate = self.t.expand(gate, &shape);
+                self.t.mul(x, gate)
+            }
             Op::Concat => {
                 let axis = if matches!(node.shape, Shape::Tokens { .. }) {
                     2
@@ -351,6 +364,18 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// 1 − (1 − (x/6 + ½)₊)₊, which is exactly 1 for large x, as a difference of two relus of x would not be.
+    fn hard_sigmoid(&mut self, x: Id) -> Id {
+        let rising = self.t.scale(x, 1.0 / 6.0);
+        let rising = self.t.shift(rising, 0.5);
+        let rising = self.t.map(Function::Relu, rising);
+        let rest = self.t.scale(rising, -1.0);
+        let rest = self.t.shift(rest, 1.0);
+        let rest = self.t.map(Function::Relu, rest);
+        let below = self.t.scale(rest, -1.0);
+        self.t.shift(below, 1.0)
+    }
+
     /// x Wᵀ over the last axis, as 1 × rows × features.
     fn dense(&mut self, x: Id, weight: ParamId) -> Id {
         let s = self.graph.param(weight).shape.clone();
@@ -453,6 +478,17 @@ impl<'a> Lowering<'a> {
             _ => vec![1, n],
         };
         self.t.reshape(self.params[param.0], &wide)
+    }
+
+    /// One number a channel of every sample, or one for every number, ready to expand.
+    fn wide(&mut self, x: Id, shape: &[usize]) -> Id {
+        let n = self.t.shape(x).iter().product::<usize>() / self.batch;
+        let wide: Vec<usize> = match shape[1..] {
+            _ if n == shape[1..].iter().product::<usize>() => shape.to_vec(),
+            [_, _, _] => vec![self.batch, n, 1, 1],
+            _ => vec![self.batch, 1, n],
+        };
+        self.t.reshape(x, &wide)
     }
 
     /// A parameter of the shape that layer-norm normalises over, ready to expand.

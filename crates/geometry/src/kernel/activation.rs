@@ -72,6 +72,8 @@ pub(super) fn kinked(activation: Activation) -> Option<(f64, f64)> {
         | Activation::Sin
         | Activation::Sigmoid
         | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish
         | Activation::Softplus { .. } => None,
     }
 }
@@ -162,6 +164,8 @@ pub(super) fn of_smooth(t: &mut Trace, activation: Activation, m: Moments) -> Op
         | Activation::Tanh
         | Activation::Sigmoid
         | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish
         | Activation::Softplus { .. } => return None,
     })
 }

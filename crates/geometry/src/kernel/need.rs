@@ -3,7 +3,7 @@
 //! Between the two inputs: pairs of positions before a pool, equal positions elsewhere. Of one input with itself: the
 //! variances that an activation reads, and so pairs before a pool that an activation follows.
 
-use polariscope_graph::{Activation, Graph, Op};
+use polariscope_graph::{Graph, Op, Pairs};
 
 /// How much of a covariance over positions is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,14 +38,6 @@ impl Needs {
     }
 }
 
-/// Whether φ is the identity.
-pub(super) fn is_identity(activation: Activation) -> bool {
-    matches!(
-        activation,
-        Activation::Identity | Activation::LeakyRelu { slope: 1.0 }
-    )
-}
-
 /// What is read of every node; nothing of those that do not lead to the output.
 pub(super) fn needs(graph: &Graph) -> Vec<Needs> {
     let nothing = Needs {
@@ -58,18 +50,19 @@ pub(super) fn needs(graph: &Graph) -> Vec<Needs> {
     }
     for (i, node) in graph.nodes.iter().enumerate().rev() {
         let own = needs[i];
-        let read = |need: Need| match (need, &node.op) {
+        let pairs = node.op.facts().pairs;
+        let read = |need: Need| match (need, pairs) {
             (Need::Nothing, _) => Need::Nothing,
-            (_, Op::AvgPool(_) | Op::GlobalAvgPool) => Need::Pairs,
-            (_, Op::Dense { .. } | Op::Local { .. } | Op::Flatten) => Need::Equal,
-            (need, _) => need,
+            (_, Pairs::All) => Need::Pairs,
+            (_, Pairs::Equal | Pairs::Token) => Need::Equal,
+            (need, Pairs::Asked | Pairs::Unknown(_)) => need,
         };
         let mut above = Needs {
             between: read(own.between),
             within: read(own.within),
         };
         if let Op::Activation(activation) = node.op
-            && !is_identity(activation)
+            && !activation.is_identity()
             && own.between > Need::Nothing
         {
             above.within = above.within.max(Need::Equal);

@@ -16,10 +16,10 @@
 use std::collections::BTreeSet;
 
 use polariscope_diff::{Id, Trace};
-use polariscope_graph::{Graph, Law as ParamLaw, Node, Op, ParamId, Shape};
+use polariscope_graph::{Graph, Node, ParamId, Passage, Shape};
 
 use super::fields::{Algebra, At};
-use super::need::{Need, Needs, is_identity, needs};
+use super::need::{Need, Needs, needs};
 use super::pairs::Taps;
 use super::refusal::{KernelRefusal, unsupported};
 use super::value::{Block, Fields, Law, Value, aligned};
@@ -116,43 +116,43 @@ impl Walk<'_> {
             }])
         };
         let a = &mut self.algebra;
-        Ok(match &node.op {
-            Op::Input => Value::Bare(a.inputs),
-            Op::Dense { weight, scale } => {
-                let v = variance(self.graph, *weight, *scale, WEIGHTS)?;
+        Ok(match node.op.facts().passage {
+            Passage::Input => Value::Bare(a.inputs),
+            Passage::Dense { weight, scale } => {
+                let v = variance(self.graph, weight, scale, WEIGHTS)?;
                 let sums = a.mixed(first, v, needs.equal(), |t, variances| {
                     t.sum(variances, &[0])
                 });
                 fresh(
-                    self.graph.param(*weight).shape[0],
+                    self.graph.param(weight).shape[0],
                     a.spread(sums, needs.each()),
                 )
             }
-            Op::Conv {
+            Passage::Conv {
                 weight,
                 scale,
                 window,
                 groups: 1,
             } => {
-                let v = variance(self.graph, *weight, *scale, WEIGHTS)?;
+                let v = variance(self.graph, weight, scale, WEIGHTS)?;
                 let taps = Taps::new(window, a.grid(first));
-                let channels = self.graph.param(*weight).shape[0];
+                let channels = self.graph.param(weight).shape[0];
                 fresh(channels, a.convolved(first, &taps, v, needs))
             }
-            Op::Conv { .. } => return Err(unsupported(node)),
-            Op::Local {
+            Passage::Conv { .. } => return Err(unsupported(node)),
+            Passage::Local {
                 weight,
                 scale,
                 window,
             } => {
-                let v = variance(self.graph, *weight, *scale, WEIGHTS)?;
+                let v = variance(self.graph, weight, scale, WEIGHTS)?;
                 let taps = Taps::new(window, a.grid(first));
                 let equal = a.convolved(first, &taps, v, needs.equal());
-                let channels = self.graph.param(*weight).shape[0];
+                let channels = self.graph.param(weight).shape[0];
                 fresh(channels, a.spread(equal, needs.each()))
             }
-            Op::Bias { bias, scale } => {
-                let v = variance(self.graph, *bias, *scale, BIASES)?;
+            Passage::Bias { bias, scale } => {
+                let v = variance(self.graph, bias, scale, BIASES)?;
                 if v == 0.0 {
                     return Ok(first.clone());
                 }
@@ -162,15 +162,15 @@ impl Walk<'_> {
                 }
                 Value::Blocks(blocks)
             }
-            Op::Scale { by } => match first {
-                Value::Bare(x) => Value::Bare(x.map(|x| a.t.scale(x, *by))),
+            Passage::Scale { by } => match first {
+                Value::Bare(x) => Value::Bare(x.map(|x| a.t.scale(x, by))),
                 Value::Blocks(_) => {
                     Value::Blocks(a.mapped(first, needs, |t, id| t.scale(id, by * by)))
                 }
             },
-            Op::Dropout { .. } | Op::Flatten => first.clone(),
-            Op::Activation(activation) if is_identity(*activation) => first.clone(),
-            Op::Activation(activation) => {
+            Passage::Same | Passage::Flatten => first.clone(),
+            Passage::Activation(activation) if activation.is_identity() => first.clone(),
+            Passage::Activation(activation) => {
                 let Value::Blocks(blocks) = first else {
                     return Err(KernelRefusal::Unmixed {
                         op: activation.name(),
@@ -179,10 +179,10 @@ impl Walk<'_> {
                 };
                 let made = blocks
                     .iter()
-                    .map(|block| a.activated(*activation, &node.layer, block, needs));
+                    .map(|block| a.activated(activation, &node.layer, block, needs));
                 Value::Blocks(made.collect::<Result<_, _>>()?)
             }
-            Op::AvgPool(window) => {
+            Passage::AvgPool(window) => {
                 let taps = Taps::new(window, a.grid(first));
                 match first {
                     Value::Bare(x) => Value::Bare(x.map(|x| {
@@ -197,7 +197,7 @@ impl Walk<'_> {
                     }
                 }
             }
-            Op::GlobalAvgPool => match first {
+            Passage::GlobalAvgPool => match first {
                 Value::Bare(x) => Value::Bare(x.map(|x| {
                     let count: usize = a.t.shape(x)[2..].iter().product();
                     let sum = a.t.sum(x, &[2, 3]);
@@ -211,7 +211,7 @@ impl Walk<'_> {
                     }))
                 }
             },
-            Op::Add => {
+            Passage::Add => {
                 let mut sum = a.blocks(first, needs);
                 for value in &above[1..] {
                     let other = a.blocks(value, needs);
@@ -224,20 +224,16 @@ impl Walk<'_> {
                 }
                 Value::Blocks(sum)
             }
-            Op::Concat => {
+            Passage::Concat => {
                 let parts = above.iter().flat_map(|value| a.blocks(value, needs));
                 Value::Blocks(parts.collect())
             }
-            Op::BatchNorm { .. }
-            | Op::MaxPool(_)
-            | Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. }
-            | Op::TakeToken { .. }
-            | Op::Attention { .. } => return Err(unsupported(node)),
+            Passage::BatchNorm { .. }
+            | Passage::MaxPool(_)
+            | Passage::Norm(_)
+            | Passage::Other(_) => {
+                return Err(unsupported(node));
+            }
         })
     }
 }
@@ -260,7 +256,7 @@ fn uncorrelated(graph: &Graph, node: &Node, a: &Block, b: &Block) -> Result<(), 
     Ok(())
 }
 
-/// Var of scale · parameter; entries of every law here have mean 0 and are uncorrelated.
+/// Var of scale · parameter.
 fn variance(
     graph: &Graph,
     id: ParamId,
@@ -268,20 +264,11 @@ fn variance(
     wanted: &'static str,
 ) -> Result<f64, KernelRefusal> {
     let param = graph.param(id);
-    let variance = match param.law {
-        ParamLaw::Constant(0.0) => 0.0,
-        ParamLaw::Constant(_) => {
-            return Err(KernelRefusal::Law {
-                param: param.name.clone(),
-                wanted,
-            });
-        }
-        ParamLaw::Uniform { bound } => bound * bound / 3.0,
-        ParamLaw::Normal { std } => std * std,
-        ParamLaw::Orthogonal { gain } => {
-            let rows = param.shape.first().copied().unwrap_or(1).max(1);
-            gain * gain / rows.max(param.len() / rows) as f64
-        }
-    };
-    Ok(variance * scale * scale)
+    match param.variance() {
+        Some(variance) => Ok(variance * scale * scale),
+        None => Err(KernelRefusal::Law {
+            param: param.name.clone(),
+            wanted,
+        }),
+    }
 }

@@ -1,6 +1,6 @@
 //! Where there is no kernel to differentiate: one line each, with what would help.
 
-use polariscope_graph::{Node, Op};
+use polariscope_graph::{Node, Passage};
 
 /// Why method `kernel` has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -129,41 +129,38 @@ pub enum KernelRefusal {
 /// The refusal of an op that has no rule.
 pub(super) fn unsupported(node: &Node) -> KernelRefusal {
     let sample = "‹method sample›";
-    let (op, reason, instead) = match &node.op {
-        Op::BatchNorm { .. } => (
+    let facts = node.op.facts();
+    let (op, reason, instead) = match facts.passage {
+        passage if let Some(reason) = passage.not_closed() => (facts.name, reason, sample),
+        Passage::BatchNorm { .. } => (
             "batch-norm",
             "which couples the samples of a batch",
             "a network without it, or ‹method meanfield› or sample",
         ),
-        Op::MaxPool(_) => (
+        Passage::MaxPool(_) => (
             "max-pool",
             "whose output is not a function of covariances",
             "avg-pool in its place, or ‹method sample›",
         ),
-        Op::LayerNorm { .. } => ("layer-norm", "which divides by a random number", sample),
-        Op::GroupNorm { .. } => ("group-norm", "which divides by a random number", sample),
-        Op::RmsNorm { .. } => ("rms-norm", "which divides by a random number", sample),
-        Op::Conv { .. } => (
+        Passage::Conv { .. } => (
             "grouped conv",
             "whose channels do not mix, so they are not Gaussian",
             "groups = 1, or ‹method meanfield› or sample",
         ),
-        Op::ToTokens | Op::ClassToken { .. } | Op::Position { .. } | Op::TakeToken { .. } => {
-            ("tokens", "which attention reads", sample)
-        }
-        Op::Attention { .. } => ("attention", "which is not Gaussian", sample),
-        Op::Dense { .. } => ("dense on tokens", "which attention reads", sample),
-        Op::Input
-        | Op::Local { .. }
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat => ("this layer", "on tokens", sample),
+        Passage::Dense { .. } => ("dense on tokens", "which attention reads", sample),
+        Passage::Input
+        | Passage::Local { .. }
+        | Passage::Bias { .. }
+        | Passage::Scale { .. }
+        | Passage::Same
+        | Passage::Flatten
+        | Passage::Activation(_)
+        | Passage::AvgPool(_)
+        | Passage::GlobalAvgPool
+        | Passage::Add
+        | Passage::Concat
+        | Passage::Norm(_)
+        | Passage::Other(_) => ("this layer", "on tokens", sample),
     };
     KernelRefusal::Op {
         op,

@@ -473,6 +473,10 @@ fn what_has_no_kernel_is_refused_with_a_way_out() {
         r#"{ op = "conv", channels = 2, kernel = 3, groups = 2 }"#,
         "grouped conv",
     );
+    refuse(
+        &format!(r#"{conv}, {{ op = "gate", branch = [ {conv} ] }}"#),
+        "product of two random numbers is not Gaussian",
+    );
     refuse(r#"{ op = "relu" }"#, "no random weight between");
     refuse(&format!(r#"{conv}, {{ op = "tanh" }}"#), "tanh");
     refuse(

@@ -20,6 +20,18 @@ impl Builder {
         self.push(layer, Op::Add, inputs, shape)
     }
 
+    /// Product of `x` with a gate of the same shape, or with one number a channel (feature, token coordinate).
+    pub fn gate(&mut self, x: NodeId, gate: NodeId, layer: &str) -> Result<NodeId, GraphError> {
+        self.claim(layer)?;
+        let (shape, given) = (self.shape(x), self.shape(gate));
+        if given != shape && !is_one_a_channel(given, shape) {
+            let problem = format!("multiplies {shape}");
+            let wanted = "the same shape, or one number a channel";
+            return Err(shape_error(layer, "gate", given, problem, wanted));
+        }
+        self.push(layer, Op::Gate, &[x, gate], shape)
+    }
+
     /// Concatenation of channels, features or token widths.
     pub fn concat(&mut self, inputs: &[NodeId], layer: &str) -> Result<NodeId, GraphError> {
         self.claim(layer)?;
@@ -35,6 +47,30 @@ impl Builder {
         }
         self.push(layer, Op::Concat, inputs, shape)
     }
+}
+
+/// Whether a shape has one number for every channel of another.
+fn is_one_a_channel(given: Shape, of: Shape) -> bool {
+    let (channels, alone) = match of {
+        Shape::Vector { .. } => return false,
+        Shape::Signal { channels, .. } => (
+            channels,
+            Shape::Signal {
+                channels,
+                length: 1,
+            },
+        ),
+        Shape::Image { channels, .. } => (
+            channels,
+            Shape::Image {
+                channels,
+                height: 1,
+                width: 1,
+            },
+        ),
+        Shape::Tokens { width, .. } => (width, Shape::Tokens { count: 1, width }),
+    };
+    given == alone || given == Shape::Vector { features: channels }
 }
 
 fn several<'a>(

@@ -4,7 +4,7 @@ use super::source::{Sizes, Table, Value};
 use crate::names::{hint, quote, shown};
 use crate::{Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Padding, PoolSpec, Shape};
 
-/// Deepest nesting of residual and concat.
+/// Deepest nesting of residual, gate and concat.
 const MAX_NESTING: usize = 16;
 
 /// Constants of the norms, PyTorch's where it has one.
@@ -13,7 +13,7 @@ const RMS_EPS: f64 = 1e-6;
 
 /// Every op but the activations, with the keys it takes beside `op` and `name`.
 #[rustfmt::skip]
-const OPS: [(&str, &[&str]); 21] = [
+const OPS: [(&str, &[&str]); 22] = [
     ("conv", &["channels", "kernel", "stride", "dilation", "padding", "groups", "bias"]),
     ("local", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
     ("dense", &["features", "bias"]),
@@ -25,6 +25,7 @@ const OPS: [(&str, &[&str]); 21] = [
     ("global-avg-pool", &[]),
     ("flatten", &[]),
     ("residual", &["branch", "skip"]),
+    ("gate", &["branch", "skip"]),
     ("concat", &["branches"]),
     ("batch-norm", &["eps"]),
     ("layer-norm", &["eps"]),
@@ -105,7 +106,7 @@ impl Layers<'_> {
         let result = match op {
             "conv" | "local" | "dense" | "bias" => self.linear(&layer, x),
             "max-pool" | "avg-pool" | "global-avg-pool" | "flatten" => self.pool(&layer, x),
-            "residual" | "concat" => self.combine(&layer, x),
+            "residual" | "gate" | "concat" => self.combine(&layer, x),
             "batch-norm" | "layer-norm" | "group-norm" | "rms-norm" => self.norm(&layer, x),
             "patch-embed" | "class-token" | "position" | "attention" | "take-token" => {
                 self.tokens(&layer, x)
@@ -175,14 +176,17 @@ impl Layers<'_> {
 
     fn combine(&mut self, layer: &Layer<'_>, x: NodeId) -> Result<NodeId, GraphError> {
         let (table, path, nesting) = (&layer.table, layer.path, layer.nesting + 1);
-        if layer.op == "residual" {
+        if layer.op != "concat" {
             let branch = table.need("branch", r#"branch = [ { op = "relu" } ]"#)?;
             let y = self.sequence(branch, x, &format!("{path}.branch."), nesting)?;
             let skip = match table.get("skip") {
                 Some(skip) => self.sequence(skip, x, &format!("{path}.skip."), nesting)?,
                 None => x,
             };
-            return self.builder.add(&[y, skip], path);
+            return match layer.op {
+                "gate" => self.builder.gate(skip, y, path),
+                _ => self.builder.add(&[y, skip], path),
+            };
         }
         let branches = table.need("branches", r#"branches = [ [], [ { op = "relu" } ] ]"#)?;
         let mut paths = Vec::new();

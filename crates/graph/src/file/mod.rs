@@ -22,6 +22,7 @@
 //! | `relu`, `gelu`, … | `leaky-relu` (slope = 0.01), `softplus` (beta = 1) |
 //! | `max-pool`, `avg-pool` | size (stride = size, padding = 0) |
 //! | `residual` | branch (skip = [], the identity) |
+//! | `gate` | branch (skip = [], the identity): their product |
 //! | `concat` | branches, each a list of layers; [] is the identity |
 //! | `batch-norm`, `layer-norm`, `rms-norm` | (eps = 1e-5; rms-norm 1e-6) |
 //! | `group-norm` | groups (eps = 1e-5) |

@@ -4,7 +4,7 @@
 //! with k taps at distance d, stride s and p positions of padding before maps
 //! first → first − jump·p, last → last + jump·((k−1)d − p), jump → jump·s; a node with several inputs sees their union.
 
-use crate::{Graph, Op, Shape, Window};
+use crate::{Graph, Op, Shape, Support, Window};
 
 /// What position 0 of a node sees along one axis, and how it moves.
 #[derive(Clone, Copy, PartialEq)]
@@ -106,29 +106,10 @@ fn through(op: &Op, seen: [Axis; 2], input: Shape) -> [Axis; 2] {
             seen[1].slide(window, 1, width),
         ]
     };
-    let per_token = matches!(input, Shape::Tokens { .. });
-    match op {
-        Op::Conv { window, .. } | Op::Local { window, .. } => slide(window),
-        Op::MaxPool(window) | Op::AvgPool(window) => slide(window),
-        Op::Dense { .. } | Op::LayerNorm { .. } | Op::RmsNorm { .. } if per_token => seen,
-        Op::Dense { .. }
-        | Op::LayerNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::GlobalAvgPool
-        | Op::Attention { .. } => [Axis::Whole; 2],
-        Op::Input
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat
-        | Op::BatchNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. } => seen,
+    match op.facts().support {
+        Support::Window(window) => slide(window),
+        Support::Token if matches!(input, Shape::Tokens { .. }) => seen,
+        Support::Token | Support::All => [Axis::Whole; 2],
+        Support::Same => seen,
     }
 }

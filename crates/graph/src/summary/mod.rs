@@ -92,7 +92,7 @@ impl LayerSummary {
 }
 
 fn row(graph: &Graph, node: &Node, receptive_field: Vec<usize>) -> LayerSummary {
-    let params = words::trainable(&node.op).into_iter();
+    let params = node.op.facts().parameters.into_iter();
     let params: Vec<_> = params.map(|(id, scale)| (graph.param(id), scale)).collect();
     LayerSummary {
         name: node.layer.clone(),

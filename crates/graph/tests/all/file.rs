@@ -97,10 +97,12 @@ fn every_op_has_a_spelling() {
         { op = "erf" }, { op = "sin" }, { op = "sigmoid" }, { op = "silu" }, { op = "softplus", beta = 3 }, { op = "abs" },
         { op = "max-pool", size = 3, stride = 1, padding = 1 }, { op = "avg-pool", size = [2, 1] },
         { op = "residual", branch = [ { op = "relu" } ], skip = [ { op = "scale", by = 0.5 } ] },
-        { op = "concat", branches = [ [], [] ] },
+        { op = "concat", branches = [ [], [] ] }, { op = "hard-sigmoid" }, { op = "hard-swish" },
         { op = "batch-norm", eps = 1e-3 }, { op = "layer-norm" }, { op = "group-norm", groups = 2 }, { op = "rms-norm" },
         { op = "patch-embed", size = [2, 1], width = 6 }, { op = "class-token" }, { op = "position" },
-        { op = "attention", heads = 3 }, { op = "dense", features = 5 }, { op = "take-token", index = 1 },
+        { op = "attention", heads = 3 }, { op = "dense", features = 5 },
+        { op = "gate", branch = [ { op = "take-token" } ] }, { op = "gate", branch = [], skip = [ { op = "tanh" } ] },
+        { op = "take-token", index = 1 },
     "#;
     let graph = layers("[2, 8, 16]", all).unwrap();
     assert_eq!(graph.output(), Shape::Vector { features: 5 });
@@ -469,6 +471,16 @@ fn layers_that_do_not_fit() {
             "[1, 4, 4]",
             r#"{ op = "concat", branches = [ [], [ { op = "max-pool", size = 2 } ] ] }"#,
             "layer 0 (concat): input 1x2x2 is joined to 1x4x4; it wants the same kind and positions on every path",
+        ),
+        (
+            "[3, 4, 4]",
+            r#"{ op = "gate", branch = [ { op = "global-avg-pool" }, { op = "dense", features = 2 } ] }"#,
+            "layer 0 (gate): input 2 multiplies 3x4x4; it wants the same shape, or one number a channel",
+        ),
+        (
+            "[3, 4, 4]",
+            r#"{ op = "gate", branch = [], skip = [ { op = "global-avg-pool" } ] }"#,
+            "layer 0 (gate): input 3x4x4 multiplies 3; it wants the same shape, or one number a channel",
         ),
     ];
     for (input, text, expected) in cases {

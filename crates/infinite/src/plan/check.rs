@@ -4,7 +4,7 @@
 //! covariances if no two weightless paths lead to it from one node, and what an activation reads is Gaussian if a
 //! weight made it.
 
-use polariscope_graph::{Activation, Graph, Node, Op, Shape};
+use polariscope_graph::{Divisor, Graph, Node, Op, Pairs, Passage, Shape};
 
 use crate::InfiniteError;
 
@@ -23,11 +23,11 @@ pub(super) fn check(graph: &Graph) -> Result<(), InfiniteError> {
             shaped: false,
             uncentred: false,
         };
-        if live[i] && !is_weighted(&node.op) {
+        if live[i] && !node.op.is_weighted() {
             for input in &node.inputs {
                 let above = &read[input.0];
                 let common = above.nodes.iter().rev().find(|n| own.nodes.contains(n));
-                if let Some(&common) = common.filter(|_| node.op != Op::Concat) {
+                if let Some(&common) = common.filter(|_| node.op == Op::Add) {
                     return Err(InfiniteError::Correlated {
                         layer: node.layer.clone(),
                         source_layer: graph.nodes[common].layer.clone(),
@@ -58,38 +58,13 @@ struct Carried {
     uncentred: bool,
 }
 
-fn is_weighted(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. } | Op::Attention { .. }
-    )
-}
-
 fn is_nonlinear(op: &Op) -> bool {
-    matches!(op, Op::Activation(a) if !is_identity(*a))
+    matches!(op, Op::Activation(a) if !a.is_identity())
 }
 
 /// Whether it makes a mean of what has none: every activation that is not odd.
 fn is_uncentred(op: &Op) -> bool {
-    match op {
-        Op::Activation(activation) => match activation {
-            Activation::Identity | Activation::Tanh | Activation::Erf | Activation::Sin => false,
-            Activation::Relu
-            | Activation::LeakyRelu { .. }
-            | Activation::Abs
-            | Activation::Gelu
-            | Activation::Sigmoid
-            | Activation::Silu
-            | Activation::Softplus { .. } => !is_identity(*activation),
-        },
-        _ => false,
-    }
-}
-
-/// Whether φ is the identity.
-pub(super) fn is_identity(activation: Activation) -> bool {
-    matches!(activation, Activation::Identity)
-        || matches!(activation, Activation::LeakyRelu { slope: 1.0 })
+    matches!(op, Op::Activation(a) if !a.is_odd())
 }
 
 fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
@@ -108,47 +83,30 @@ fn supported(node: &Node, carried: &Carried) -> Result<(), InfiniteError> {
             reads,
         })
     };
-    match &node.op {
-        Op::MaxPool(_) => unsupported(
+    let nonlinear = is_nonlinear(&node.op);
+    let facts = node.op.facts();
+    match (facts.passage, facts.pairs) {
+        (Passage::MaxPool(_), _) => unsupported(
             "the largest of correlated Gaussians has no closed covariance",
             "use avg-pool",
         ),
-        Op::BatchNorm { .. } => unsupported(
+        (Passage::BatchNorm { .. }, _) => unsupported(
             "its statistics depend on the whole batch, not on a pair of samples",
             "drop the norm (w_std sets the scale at infinite width) or use layer-norm",
         ),
-        op if is_nonlinear(op) && carried.bare => not_gaussian("the input"),
-        op if is_nonlinear(op) && carried.shaped => not_gaussian("what another activation made"),
-        Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } if carried.bare => {
+        (_, Pairs::Unknown(reason)) => unsupported(reason, "remove it"),
+        _ if nonlinear && carried.bare => not_gaussian("the input"),
+        _ if nonlinear && carried.shaped => not_gaussian("what another activation made"),
+        (Passage::Norm(_), _) if carried.bare => unsupported(
+            "the input's channels are not exchangeable",
+            "normalise the data, or put a dense or conv layer before it",
+        ),
+        (Passage::Norm(norm), _) if norm.by == Divisor::Deviation && carried.uncentred => {
             unsupported(
-                "the input's channels are not exchangeable",
-                "normalise the data, or put a dense or conv layer before it",
+                "it subtracts the mean over channels, which is not 0 after an activation",
+                "put it before the activation, or use rms-norm",
             )
         }
-        Op::LayerNorm { .. } | Op::GroupNorm { .. } if carried.uncentred => unsupported(
-            "it subtracts the mean over channels, which is not 0 after an activation",
-            "put it before the activation, or use rms-norm",
-        ),
-        Op::Input
-        | Op::Dense { .. }
-        | Op::Conv { .. }
-        | Op::Local { .. }
-        | Op::Bias { .. }
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => Ok(()),
+        (_, Pairs::Asked | Pairs::Equal | Pairs::Token | Pairs::All) => Ok(()),
     }
 }

@@ -5,21 +5,6 @@ use polariscope_graph::{Graph, Law, ParamId};
 use super::Weights;
 use crate::InfiniteError;
 
-/// Var of one entry; entries of an orthogonal matrix have gain²/max(rows, columns).
-fn variance(graph: &Graph, id: ParamId) -> Option<f64> {
-    let param = graph.param(id);
-    match param.law {
-        Law::Constant(0.0) => Some(0.0),
-        Law::Constant(_) => None,
-        Law::Uniform { bound } => Some(bound * bound / 3.0),
-        Law::Normal { std } => Some(std * std),
-        Law::Orthogonal { gain } => {
-            let rows = param.shape.first().copied().unwrap_or(1).max(1);
-            Some(gain * gain / rows.max(param.len() / rows) as f64)
-        }
-    }
-}
-
 fn refuse(graph: &Graph, id: ParamId, scale: f64, wanted: &'static str) -> InfiniteError {
     let param = graph.param(id);
     InfiniteError::Law {
@@ -32,7 +17,7 @@ fn refuse(graph: &Graph, id: ParamId, scale: f64, wanted: &'static str) -> Infin
 /// Weights of mean 0 and a positive variance.
 pub(super) fn weights(graph: &Graph, id: ParamId, scale: f64) -> Result<Weights, InfiniteError> {
     let wanted = "weights must have mean 0 and a finite standard deviation above 0 (check w_std)";
-    let of_one = variance(graph, id).unwrap_or(0.0);
+    let of_one = graph.param(id).variance().unwrap_or(0.0);
     let of_product = of_one * scale * scale;
     let usable = |v: f64| v.is_finite() && v > 0.0;
     match usable(of_one) && usable(of_product) && usable(of_one.recip()) {
@@ -47,7 +32,8 @@ pub(super) fn weights(graph: &Graph, id: ParamId, scale: f64) -> Result<Weights,
 /// (Var of scale · b, scale²): what a bias adds to K and to Θ.
 pub(super) fn bias(graph: &Graph, id: ParamId, scale: f64) -> Result<[f64; 2], InfiniteError> {
     let wanted = "biases must have mean 0 and a finite standard deviation (check b_std)";
-    let both = variance(graph, id).map(|v| [v * scale * scale, scale * scale]);
+    let of_one = graph.param(id).variance();
+    let both = of_one.map(|v| [v * scale * scale, scale * scale]);
     both.filter(|both| both.iter().all(|v| v.is_finite()))
         .ok_or_else(|| refuse(graph, id, scale, wanted))
 }

@@ -15,7 +15,7 @@ mod step;
 
 pub(crate) use step::{Form, Layer, Link, Over, Read, Shared, Source, Step, View, Weights};
 
-use polariscope_graph::{Graph, Window};
+use polariscope_graph::{Activation, Graph, Window};
 
 use crate::InfiniteError;
 
@@ -44,6 +44,20 @@ impl Plan {
         check::check(graph)?;
         let parts = parts::parts(graph)?;
         stages::plan(parts)
+    }
+
+    /// An activation whose dual has no text for a GPU: it needs the normal law of two numbers.
+    pub fn on_processor_only(&self) -> Option<&'static str> {
+        let steps = self.stages.iter().flat_map(|stage| &stage.steps);
+        steps
+            .flat_map(|step| &step.chain)
+            .find_map(|link| match link {
+                Link::Smooth { activation, .. } => match activation {
+                    Activation::HardSigmoid | Activation::HardSwish => Some(activation.name()),
+                    _ => None,
+                },
+                _ => None,
+            })
     }
 }
 

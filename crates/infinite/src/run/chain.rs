@@ -163,6 +163,8 @@ pub(super) fn smooth<S: Simd, T: Lanes>(
         | Activation::Sin
         | Activation::Sigmoid
         | Activation::Silu
+        | Activation::HardSigmoid
+        | Activation::HardSwish
         | Activation::Softplus { .. } => {
             let one = |values: &T::Vector<S>, lane: usize| -> f64 {
                 T::lanes::<S>(std::slice::from_ref(values))[lane].into()

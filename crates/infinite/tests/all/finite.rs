@@ -92,6 +92,16 @@ fn norms_of_vectors() {
 }
 
 #[test]
+fn hard_activations() {
+    for activation in ["hard-sigmoid", "hard-swish"] {
+        let layers = format!(
+            r#"{{ op = "dense", features = {WIDTH} }}, {{ op = "scale", by = 3.0 }}, {{ op = "{activation}" }}"#
+        );
+        samples_to(net("[4]", &layers), 2.0);
+    }
+}
+
+#[test]
 fn norms_of_images() {
     let conv =
         format!(r#"{{ op = "conv", channels = {WIDTH}, kernel = 3, padding = "circular" }}"#);

@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use crate::common::{graph, numbers, reference};
+use polariscope_diff::Device;
 use polariscope_graph::{Activation, Graph, Parametrisation, ZooOptions, zoo};
 use polariscope_infinite::{InfiniteError, Kernel, Wanted};
 
@@ -187,6 +188,20 @@ fn refusals_say_what_would_work() {
         ),
     );
     assert!(text(pool).contains("use avg-pool"));
+    let gate = refused(
+        "[4]",
+        &format!(
+            r#"{{ op = "dense", features = 4 }}, {{ op = "gate", branch = [ {{ op = "sigmoid" }} ] }}, {out}"#
+        ),
+    );
+    assert!(text(gate).contains("a product of two random numbers is not Gaussian"));
+    // Its dual is computed on the processor; there is no GPU to look for.
+    let hard = graph(
+        "[4]",
+        &format!(r#"{{ op = "dense", features = 4 }}, {{ op = "hard-swish" }}, {out}"#),
+    );
+    let gpu = Kernel::on(&hard, Device::Cuda(0)).unwrap_err();
+    assert!(text(gpu).contains("hard-swish has a kernel on the processor only"));
     let bare = refused("[4]", &format!(r#"{{ op = "relu" }}, {out}"#));
     assert!(text(bare).contains("reads the input"));
     let twice = refused(

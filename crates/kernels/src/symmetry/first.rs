@@ -1,6 +1,6 @@
 //! The first layers: what reads the bare input, and how.
 
-use polariscope_graph::{Activation, Graph, Node, Op, ParamId, Shape, Window};
+use polariscope_graph::{Graph, Node, Op, ParamId, Passage, Rotation, Shape, Window};
 
 use super::grid::Grid;
 use super::group::{Cell, Group, Sharing};
@@ -48,7 +48,7 @@ pub(super) fn readers(graph: &Graph) -> Result<Vec<Reader>, String> {
         let read: Vec<Option<Bare>> = node.inputs.iter().map(|id| bare[id.0]).collect();
         let own = match read.iter().flatten().next() {
             None => matches!(node.op, Op::Input).then_some(Bare::Sample),
-            Some(&first) => match kept(graph, node, first, &read)? {
+            Some(&first) => match kept(node, first, &read)? {
                 Some(kept) => Some(kept),
                 None => {
                     found.push(reader(graph, index, node, first)?);
@@ -65,35 +65,17 @@ pub(super) fn readers(graph: &Graph) -> Result<Vec<Reader>, String> {
 }
 
 /// What is left of the input after a node that has no weights; nothing after one that has.
-fn kept(
-    graph: &Graph,
-    node: &Node,
-    first: Bare,
-    read: &[Option<Bare>],
-) -> Result<Option<Bare>, String> {
-    let blocked = |what: &str| Err(format!("{} {what}", node.layer));
-    match &node.op {
-        Op::Flatten | Op::Scale { .. } | Op::Activation(Activation::Identity) => Ok(Some(first)),
-        Op::AvgPool(_) | Op::GlobalAvgPool | Op::TakeToken { .. } => Ok(Some(Bare::Pooled)),
-        Op::ToTokens => Ok(Some(Bare::Pooled)),
-        Op::Dense { .. } | Op::Conv { .. } | Op::Local { .. } => Ok(None),
-        Op::Attention { .. } => {
-            blocked("reads the input with an attention layer, whose weights come in pairs")
-        }
-        Op::Add if read.iter().all(Option::is_some) => Ok(Some(Bare::Pooled)),
-        Op::Add => blocked("adds the bare input to a later layer, past the first weights"),
-        Op::Concat => blocked("puts the bare input beside other numbers"),
-        Op::Activation(a) => blocked(&format!("applies {a} to the bare input, number by number")),
-        Op::MaxPool(_) => blocked("takes maxima of the bare input, number by number"),
-        Op::Dropout { .. } => blocked("drops numbers of the bare input one by one"),
-        Op::BatchNorm { .. } => blocked("normalises every channel of the bare input by itself"),
-        Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } => {
-            blocked("normalises the bare input and weighs its numbers one by one")
-        }
-        Op::Bias { .. } | Op::ClassToken { .. } | Op::Position { .. } => {
-            blocked("adds parameters to the bare input, number by number")
-        }
-        Op::Input => Err(format!("{} is not a network", graph.name)),
+fn kept(node: &Node, first: Bare, read: &[Option<Bare>]) -> Result<Option<Bare>, String> {
+    match node.op.facts().rotation {
+        Rotation::Kept => Ok(Some(first)),
+        Rotation::Positions => Ok(Some(Bare::Pooled)),
+        Rotation::Weights => Ok(None),
+        Rotation::Paths if read.iter().all(Option::is_some) => Ok(Some(Bare::Pooled)),
+        Rotation::Paths => Err(format!(
+            "{} adds the bare input to a later layer, past the first weights",
+            node.layer
+        )),
+        Rotation::Ends(why) => Err(format!("{} {why}", node.layer)),
     }
 }
 
@@ -115,8 +97,8 @@ fn reader(graph: &Graph, index: usize, node: &Node, bare: Bare) -> Result<Reader
              commutes with means, and its weights follow it (a larger group was not looked for)"
         )
     };
-    match node.op {
-        Op::Dense { weight, .. } => match (bare, graph.nodes[node.inputs[0].0].shape) {
+    match node.op.facts().passage {
+        Passage::Dense { weight, .. } => match (bare, graph.nodes[node.inputs[0].0].shape) {
             (Bare::Sample, Shape::Vector { .. }) => {
                 let proof = format!(
                     "{layer} sees the sample through W x alone, and W x = (W τᵀ)(τ x) for every rotation τ of all its numbers"
@@ -131,30 +113,36 @@ fn reader(graph: &Graph, index: usize, node: &Node, bare: Bare) -> Result<Reader
             }
             (Bare::Pooled, _) => make(weight, Reading::Channels, Group::CHANNELS, pooled()),
         },
-        Op::Conv { groups, .. } if groups > 1 => Err(format!(
+        Passage::Conv { groups, .. } if groups > 1 => Err(format!(
             "{layer} reads the channels in {groups} groups, which no rotation of all channels respects"
         )),
-        Op::Conv { weight, .. } if bare == Bare::Pooled => {
+        Passage::Conv { weight, .. } | Passage::Local { weight, .. } if bare == Bare::Pooled => {
             make(weight, Reading::Channels, Group::CHANNELS, pooled())
         }
-        Op::Local { weight, .. } if bare == Bare::Pooled => {
-            make(weight, Reading::Channels, Group::CHANNELS, pooled())
+        Passage::Conv { weight, window, .. } => {
+            let output = Grid::of(node.shape);
+            let (group, proof) = slid(window, &input, output, layer, Sharing::Shared);
+            make(weight, Reading::Taps(*window), group, proof)
         }
-        Op::Conv { weight, window, .. } => {
-            let (group, proof) = slid(
-                &window,
-                &input,
-                Grid::of(node.shape),
-                layer,
-                Sharing::Shared,
-            );
-            make(weight, Reading::Taps(window), group, proof)
+        Passage::Local { weight, window, .. } => {
+            let output = Grid::of(node.shape);
+            let (group, proof) = slid(window, &input, output, layer, Sharing::Own);
+            make(weight, Reading::OwnTaps(*window), group, proof)
         }
-        Op::Local { weight, window, .. } => {
-            let (group, proof) = slid(&window, &input, Grid::of(node.shape), layer, Sharing::Own);
-            make(weight, Reading::OwnTaps(window), group, proof)
-        }
-        _ => Err(format!("{layer} reads the input without weights")),
+        Passage::Input
+        | Passage::Bias { .. }
+        | Passage::Scale { .. }
+        | Passage::Same
+        | Passage::Flatten
+        | Passage::Activation(_)
+        | Passage::BatchNorm { .. }
+        | Passage::MaxPool(_)
+        | Passage::AvgPool(_)
+        | Passage::GlobalAvgPool
+        | Passage::Add
+        | Passage::Concat
+        | Passage::Norm(_)
+        | Passage::Other(_) => Err(format!("{layer} reads the input without weights")),
     }
 }
 

@@ -9,7 +9,7 @@
 //! Weights enter multiplied by their layer's scale; each is rescaled by the ratio.
 
 use polariscope_diff::Real;
-use polariscope_graph::{Graph, Node, Op, ParamId, Shape};
+use polariscope_graph::{Graph, Node, Op, ParamId, Passage, Shape};
 use polariscope_network::Weights;
 
 use super::SymmetryError;
@@ -269,29 +269,23 @@ impl Pair<'_> {
 
 /// The parameter of a layer of these families, and its scale.
 fn parameter(op: &Op) -> Option<(ParamId, f64)> {
-    match *op {
-        Op::Dense { weight, scale }
-        | Op::Conv { weight, scale, .. }
-        | Op::Local { weight, scale, .. } => Some((weight, scale)),
-        Op::Bias { bias, scale } => Some((bias, scale)),
-        Op::Input
-        | Op::Scale { .. }
-        | Op::Dropout { .. }
-        | Op::Activation(_)
-        | Op::MaxPool(_)
-        | Op::AvgPool(_)
-        | Op::GlobalAvgPool
-        | Op::Flatten
-        | Op::Add
-        | Op::Concat
-        | Op::BatchNorm { .. }
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => None,
+    match op.facts().passage {
+        Passage::Dense { weight, scale }
+        | Passage::Conv { weight, scale, .. }
+        | Passage::Local { weight, scale, .. } => Some((weight, scale)),
+        Passage::Bias { bias, scale } => Some((bias, scale)),
+        Passage::Input
+        | Passage::Scale { .. }
+        | Passage::Same
+        | Passage::Flatten
+        | Passage::Activation(_)
+        | Passage::BatchNorm { .. }
+        | Passage::MaxPool(_)
+        | Passage::AvgPool(_)
+        | Passage::GlobalAvgPool
+        | Passage::Add
+        | Passage::Concat
+        | Passage::Norm(_)
+        | Passage::Other(_) => None,
     }
 }

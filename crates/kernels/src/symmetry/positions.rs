@@ -3,7 +3,7 @@
 //! A convolution's output at α depends on its input at α + β, tap by tap: covariances of equal positions make those of
 //! equal positions. A flattened read-out adds equal positions only. A pool or attention adds pairs of different ones.
 
-use polariscope_graph::{Graph, NodeId, Op, Shape};
+use polariscope_graph::{Graph, NodeId, Pairs, Shape, Support};
 
 /// What becomes of covariances between different positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,36 +30,18 @@ pub(super) fn mixing(graph: &Graph, node: NodeId) -> Mixing {
         let several = reader.inputs.iter().any(|id| positions(id) > 1);
         let own = || several.then(|| reader.layer.clone());
         let passed = used[index].clone();
-        let needed = match &reader.op {
-            Op::BatchNorm { .. } => {
-                let why = "batch statistics tie the samples together";
-                return Mixing::NoKernel(reader.layer.clone(), why);
+        let facts = reader.op.facts();
+        let tokens = matches!(reader.shape, Shape::Tokens { .. });
+        let needed = match facts.pairs {
+            Pairs::Unknown(why) => return Mixing::NoKernel(reader.layer.clone(), why),
+            Pairs::Token if tokens => passed,
+            Pairs::Equal | Pairs::Token => None,
+            // A window of one position pools nothing.
+            Pairs::All if matches!(facts.support, Support::Window(w) if w.kernel == [1, 1]) => {
+                passed
             }
-            Op::MaxPool(_) => {
-                let why = "a maximum of correlated Gaussians has no closed covariance";
-                return Mixing::NoKernel(reader.layer.clone(), why);
-            }
-            Op::Input | Op::Local { .. } | Op::Flatten | Op::TakeToken { .. } => None,
-            Op::Dense { .. } => match graph.nodes[reader.inputs[0].0].shape {
-                Shape::Tokens { .. } => passed,
-                Shape::Vector { .. } | Shape::Signal { .. } | Shape::Image { .. } => None,
-            },
-            Op::GlobalAvgPool | Op::Attention { .. } => own(),
-            Op::AvgPool(window) if window.kernel != [1, 1] => own(),
-            Op::AvgPool(_)
-            | Op::Conv { .. }
-            | Op::Bias { .. }
-            | Op::Scale { .. }
-            | Op::Dropout { .. }
-            | Op::Activation(_)
-            | Op::Add
-            | Op::Concat
-            | Op::LayerNorm { .. }
-            | Op::GroupNorm { .. }
-            | Op::RmsNorm { .. }
-            | Op::ToTokens
-            | Op::ClassToken { .. }
-            | Op::Position { .. } => passed,
+            Pairs::All => own(),
+            Pairs::Asked => passed,
         };
         let Some(needed) = needed else { continue };
         for id in &reader.inputs {

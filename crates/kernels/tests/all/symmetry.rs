@@ -4,7 +4,7 @@
 use polariscope_diff::Device;
 use polariscope_graph::{
     Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, HasBias, NodeId, Padding,
-    Parametrisation, Shape, ZooOptions, zoo, zoo_list,
+    Parametrisation, Shape, ZooOptions, parse_file, zoo, zoo_list,
 };
 use polariscope_kernels::symmetry::{
     Cell, Element, Elements, Finding, Geodesic, Group, Run, Sharing, deduce, distance, gap_in_vec,
@@ -411,6 +411,35 @@ fn nonlinearities_before_the_first_weights() {
     let tau = Element::draw(Group::ALL, SHAPE, 0, 0).unwrap();
     let refused = match_weights(&graph, &Weights::draw(&graph, 0, 0), &tau).unwrap_err();
     assert!(refused.to_string().contains("early"));
+}
+
+/// Gates behind the first weights leave their rotations, and no kernel.
+#[test]
+fn gates_before_and_behind_the_first_weights() {
+    let of = |layers: &str| {
+        let text = format!(
+            "input = [3, 6, 6]\nlayers = [ {layers}, {{ op = \"flatten\" }}, {{ op = \"dense\", features = 2 }} ]"
+        );
+        let options = ZooOptions {
+            parametrisation: Some(Parametrisation::He),
+            ..ZooOptions::default()
+        };
+        deduce(&parse_file(&text, "net.toml", &options).unwrap(), SGD)
+    };
+    let conv = r#"{ op = "conv", channels = 4, kernel = 3 }"#;
+    let gate = r#"{ op = "gate", name = "gate", branch = [ { op = "sigmoid" } ] }"#;
+    let plain = of(conv);
+    let behind = of(&format!("{conv}, {gate}"));
+    assert_eq!(behind.finite.group, plain.finite.group);
+    assert!(behind.finite.group.is_some());
+    assert_eq!(behind.infinite.group, None);
+    assert!(
+        behind.infinite.proof.contains("at gate, a product"),
+        "{}",
+        behind.infinite.proof
+    );
+    let before = of(&format!("{gate}, {conv}"));
+    assert_eq!(before.finite.group, None);
 }
 
 /// Thm 2.1: GAP_n ⊆ VEC_n ⊆ LCN_n ⊆ VEC_{dn}, outputs equal to rounding, with biases and three hidden layers.

@@ -5,7 +5,7 @@ use polariscope_graph::Activation;
 use crate::blocks::{Block, Blocks};
 use crate::chain::{Law, Part, Skip, cut};
 use crate::dual::{Pair, Shifted, dual};
-use crate::forward::{Means, is_odd, over_pairs};
+use crate::forward::{Means, over_pairs};
 use crate::matrix::Matrix;
 
 /// What an activation makes of all channels, and its E[φ'φ'], given what each input alone says of its arguments.
@@ -74,7 +74,7 @@ fn activate(
             a[p].adjusted(&b[q], dual)
         })
     };
-    let follow = means == Means::Follow && !(centred && is_odd(activation));
+    let follow = means == Means::Follow && !(centred && activation.is_odd());
     let mean = follow.then(|| all().map(Law::value).collect());
     let whole = |matrix| Block {
         channels: 1,

@@ -23,7 +23,6 @@ use crate::blocks::{Block, Blocks};
 use crate::chain::{Arguments, Chain, chains};
 use crate::forward::{Means, ahead, probe, readers, step, walk};
 use crate::layout::{Layout, layouts, white};
-use crate::linear::is_identity;
 use crate::matrix::Matrix;
 use crate::paths::{self, read_unweighted};
 use crate::{Covariance, Method, Readout, Refusal, approximation};
@@ -138,26 +137,11 @@ pub(crate) fn postponed(graph: &Graph, live: &[bool]) -> Vec<Option<Activation>>
     }
     let of = |(i, node): (usize, &Node)| match node.op {
         Op::Activation(activation) if pools[i] > 0 && others[i] == 0 => {
-            Some(activation).filter(|a| increases(*a) && !is_identity(*a))
+            Some(activation).filter(|a| a.increases() && !a.is_identity())
         }
         _ => None,
     };
     graph.nodes.iter().enumerate().map(of).collect()
-}
-
-fn increases(activation: Activation) -> bool {
-    match activation {
-        Activation::Identity
-        | Activation::Relu
-        | Activation::Gelu
-        | Activation::Silu
-        | Activation::Tanh
-        | Activation::Erf
-        | Activation::Sigmoid
-        | Activation::Softplus { .. } => true,
-        Activation::LeakyRelu { slope } => slope >= 0.0,
-        Activation::Sin | Activation::Abs => false,
-    }
 }
 
 struct Walker<'a> {
@@ -220,7 +204,7 @@ impl<'a> Walker<'a> {
             match (&node.op, &inputs[..]) {
                 (Op::Input, _) => Ok(first.clone()),
                 (Op::Activation(_), [q]) if self.postponed[i].is_some() => Ok(q.clone()),
-                (Op::Activation(activation), [q]) if !is_identity(*activation) => {
+                (Op::Activation(activation), [q]) if !activation.is_identity() => {
                     let arguments = self.arguments(i, Arguments::new(*activation, q), &own);
                     let parts = [arguments.parts(); 2];
                     let (values, field) = activate_pair(*activation, q, parts, means);
@@ -280,7 +264,7 @@ impl<'a> Walker<'a> {
             match (&node.op, &inputs[..]) {
                 (Op::Input, _) => Ok(first.clone()),
                 (Op::Activation(_), [q]) if self.postponed[i].is_some() => Ok(q.clone()),
-                (Op::Activation(activation), [q]) if !is_identity(*activation) => {
+                (Op::Activation(activation), [q]) if !activation.is_identity() => {
                     let (values, field) = activate_pair(*activation, q, arguments(), means);
                     slopes[i] = Slope::Field(field);
                     Ok(values)

@@ -13,6 +13,7 @@
 
 mod erf;
 mod gated;
+pub(crate) mod hard;
 mod hermite;
 pub(crate) mod kinked;
 pub(crate) mod largest;
@@ -104,6 +105,8 @@ pub fn dual(activation: Activation, q: Pair) -> Dual {
         Activation::Tanh => logistic::tanh(q),
         Activation::Sigmoid => logistic::sigmoid(q),
         Activation::Silu => logistic::silu(q),
+        Activation::HardSigmoid => hard::centred(hard::Kind::Sigmoid, q),
+        Activation::HardSwish => hard::centred(hard::Kind::Swish, q),
         Activation::Softplus { beta } => logistic::softplus(beta, q),
     }
 }

@@ -12,6 +12,10 @@ pub(crate) fn at(activation: Activation, x: f64) -> (f64, f64) {
         true => (x, 1.0),
         false => (slope * x, slope),
     };
+    let hard = |x: f64| match x.abs() < 3.0 {
+        true => ((x + 3.0) / 6.0, 1.0 / 6.0),
+        false => (f64::from(x > 0.0), 0.0),
+    };
     match activation {
         Activation::Identity => (x, 1.0),
         Activation::Relu => kinked(0.0),
@@ -31,6 +35,11 @@ pub(crate) fn at(activation: Activation, x: f64) -> (f64, f64) {
         Activation::Silu => {
             let p = logistic(x);
             (x * p, p * (1.0 + x * logistic(-x)))
+        }
+        Activation::HardSigmoid => hard(x),
+        Activation::HardSwish => {
+            let (s, slope) = hard(x);
+            (x * s, s + x * slope)
         }
         Activation::Softplus { beta } => {
             let bx = beta * x;

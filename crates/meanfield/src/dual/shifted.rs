@@ -1,12 +1,13 @@
 //! Duals of Gaussians with means.
 //!
-//! relu, leaky relu and abs in closed form ([`super::kinked`]), smooth activations by Hermite series
-//! ([`super::hermite`]).
+//! relu, leaky relu and abs in closed form ([`super::kinked`]), hard-sigmoid and hard-swish as well ([`super::hard`]),
+//! smooth activations by Hermite series ([`super::hermite`]).
 
 use polariscope_graph::Activation;
 use rayon::prelude::*;
 
 use super::Dual;
+use super::hard::{Hard, Kind};
 use super::hermite::Smooth;
 use super::kinked::Kinked;
 use super::point::at;
@@ -28,6 +29,7 @@ pub struct Shifted(Laws);
 #[derive(Clone, Debug)]
 enum Laws {
     Kinked(Vec<Kinked>),
+    Hard(Vec<Hard>),
     Smooth(Vec<Smooth>),
 }
 
@@ -39,11 +41,17 @@ impl Shifted {
             let new = |(m, v): (&f64, &f64)| Kinked::new(linear, bend, *m, *v);
             Laws::Kinked(laws.map(new).collect())
         };
+        let hard = |kind| {
+            let laws = means.iter().zip(variances);
+            Laws::Hard(laws.map(|(m, v)| Hard::new(kind, *m, *v)).collect())
+        };
         Shifted(match activation {
             Activation::Identity => kinked(1.0, 0.0),
             Activation::Relu => kinked(0.0, 1.0),
             Activation::LeakyRelu { slope } => kinked(slope, 1.0 - slope),
             Activation::Abs => kinked(-1.0, 2.0),
+            Activation::HardSigmoid => hard(Kind::Sigmoid),
+            Activation::HardSwish => hard(Kind::Swish),
             Activation::Gelu
             | Activation::Tanh
             | Activation::Erf
@@ -62,6 +70,7 @@ impl Shifted {
     pub fn value(&self, i: usize) -> f64 {
         match &self.0 {
             Laws::Kinked(laws) => laws[i].value(),
+            Laws::Hard(laws) => laws[i].value(),
             Laws::Smooth(laws) => laws[i].value(),
         }
     }
@@ -70,6 +79,7 @@ impl Shifted {
     pub fn slope(&self, i: usize) -> f64 {
         match &self.0 {
             Laws::Kinked(laws) => laws[i].slope(),
+            Laws::Hard(laws) => laws[i].slope(),
             Laws::Smooth(laws) => laws[i].slope(),
         }
     }
@@ -78,6 +88,7 @@ impl Shifted {
     pub fn dual(&self, i: usize, j: usize, covariance: f64) -> Dual {
         match &self.0 {
             Laws::Kinked(laws) => laws[i].dual(&laws[j], covariance),
+            Laws::Hard(laws) => laws[i].dual(&laws[j], covariance),
             Laws::Smooth(laws) => laws[i].dual(&laws[j], covariance),
         }
     }

@@ -27,6 +27,12 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
+/// min(max(x + 3, 0), 6)/6 and its slope.
+fn hard(x: f64) -> (f64, f64) {
+    let slope = if x.abs() < 3.0 { 1.0 / 6.0 } else { 0.0 };
+    ((x + 3.0).clamp(0.0, 6.0) / 6.0, slope)
+}
+
 /// (φ, φ')
 fn smooth(activation: Activation, x: f64) -> (f64, f64) {
     match activation {
@@ -39,6 +45,8 @@ fn smooth(activation: Activation, x: f64) -> (f64, f64) {
         Activation::Sin => (x.sin(), x.cos()),
         Activation::Sigmoid => (logistic(x), logistic(x) * logistic(-x)),
         Activation::Silu => (x * logistic(x), logistic(x) * (1.0 + x * logistic(-x))),
+        Activation::HardSigmoid => hard(x),
+        Activation::HardSwish => (x * hard(x).0, hard(x).0 + x * hard(x).1),
         Activation::Softplus { beta } => {
             let bx = beta * x;
             (
@@ -190,7 +198,7 @@ fn logistic_functions_agree_with_integration() {
     }
 }
 
-const ALL: [Activation; 11] = [
+const ALL: [Activation; 13] = [
     Activation::Identity,
     Activation::Relu,
     Activation::LeakyRelu { slope: 0.2 },
@@ -200,6 +208,8 @@ const ALL: [Activation; 11] = [
     Activation::Sin,
     Activation::Sigmoid,
     Activation::Silu,
+    Activation::HardSigmoid,
+    Activation::HardSwish,
     Activation::Softplus { beta: 1.5 },
     Activation::Abs,
 ];
@@ -223,6 +233,51 @@ fn the_slope_is_the_derivative_of_the_value() {
                 (difference - slope).abs() < 1e-7,
                 "{activation:?} {q11} {q12} {q22}: {difference} {slope}"
             );
+        }
+    }
+}
+
+/// E[φ²] and E[φ'²] piece by piece between the kinks by Simpson's rule, at u = ±v and very near it.
+#[test]
+fn hard_activations_of_equal_inputs() {
+    for activation in [Activation::HardSigmoid, Activation::HardSwish] {
+        for q in [0.05f64, 1.0, 4.0, 9.0] {
+            let far = (9.0 * q.sqrt()).max(4.0);
+            let pieces = [[-far, -3.0], [-3.0, 3.0], [3.0, far]];
+            for sign in [1.0, -1.0] {
+                let (mut value, mut slope) = (0.0, 0.0);
+                for [from, to] in pieces {
+                    let step: f64 = (to - from) / 4000.0;
+                    for i in 0..=4000 {
+                        let share = match i {
+                            0 | 4000 => 1.0,
+                            i if i % 2 == 1 => 4.0,
+                            _ => 2.0,
+                        };
+                        let x: f64 = from + step * f64::from(i).clamp(1e-9, 4000.0 - 1e-9);
+                        let weight = share * step / 3.0 * normal(x / q.sqrt()) / q.sqrt();
+                        let ((f, df), (g, dg)) =
+                            (smooth(activation, x), smooth(activation, sign * x));
+                        value += weight * f * g;
+                        slope += weight * df * dg;
+                    }
+                }
+                // An angle of 1e-7 between u and v moves slopes by as much at a kink.
+                let pair = |q12| Pair {
+                    q11: q,
+                    q12,
+                    q22: q,
+                };
+                for (q12, tolerance) in [(sign * q, 1e-10), (sign * q * (1.0 - 1e-14), 1e-6)] {
+                    let found = dual(activation, pair(q12));
+                    for (found, wanted) in [(found.value, value), (found.slope, slope)] {
+                        assert!(
+                            (found - wanted).abs() < tolerance,
+                            "{activation:?} {q} {q12}: {found} {wanted}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

@@ -116,6 +116,25 @@ fn ops_without_a_closed_form() {
             &["meanfield", op, "norm", "‹method sample›"],
         );
     }
+    // Also where both factors come from one node: the reason is the product.
+    for branch in [
+        r#"{ op = "sigmoid" }"#,
+        r#"{ op = "global-avg-pool" }, { op = "dense", features = 2 }"#,
+    ] {
+        let layers = format!(
+            r#"{{ op = "conv", channels = 2, kernel = 1, bias = false }}, {{ op = "gate", name = "excite", branch = [ {branch} ] }}, {{ op = "flatten" }}"#
+        );
+        let graph = net("input = [1, 4, 4]", &layers);
+        let words = [
+            "gate",
+            "excite",
+            "product",
+            "not Gaussian",
+            "‹method sample›",
+        ];
+        zero(&graph, &words);
+        refused(mean_field(&graph, &[0.5; 16], Readout::Logit(0)), &words);
+    }
     let vit = zoo(
         "vit",
         &ZooOptions {

@@ -13,6 +13,12 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
+/// min(max(x + 3, 0), 6)/6 and its slope.
+fn hard(x: f64) -> (f64, f64) {
+    let slope = if x.abs() < 3.0 { 1.0 / 6.0 } else { 0.0 };
+    ((x + 3.0).clamp(0.0, 6.0) / 6.0, slope)
+}
+
 /// (φ, φ')
 fn phi(activation: Activation, x: f64) -> (f64, f64) {
     let kinked = |slope: f64| match x > 0.0 {
@@ -27,6 +33,8 @@ fn phi(activation: Activation, x: f64) -> (f64, f64) {
         Activation::Sin => (x.sin(), x.cos()),
         Activation::Sigmoid => (logistic(x), logistic(x) * logistic(-x)),
         Activation::Silu => (x * logistic(x), logistic(x) * (1.0 + x * logistic(-x))),
+        Activation::HardSigmoid => hard(x),
+        Activation::HardSwish => (x * hard(x).0, hard(x).0 + x * hard(x).1),
         Activation::Softplus { beta } => ((1.0 + (beta * x).exp()).ln() / beta, logistic(beta * x)),
         _ => panic!("not here"),
     }
@@ -37,6 +45,8 @@ const KINKED: [Activation; 3] = [
     Activation::LeakyRelu { slope: 0.3 },
     Activation::Abs,
 ];
+
+const HARD: [Activation; 2] = [Activation::HardSigmoid, Activation::HardSwish];
 
 const SMOOTH: [Activation; 7] = [
     Activation::Gelu,
@@ -72,8 +82,13 @@ fn shifted(activation: Activation, means: [f64; 2], [q11, q12, q22]: [f64; 3]) -
 /// Nodes and weights of E over a standard normal by Simpson's rule, on either side of `kink`.
 fn nodes(kink: f64) -> Vec<(f64, f64)> {
     let kink = kink.clamp(-9.0, 9.0);
+    pieces(&[-9.0, kink, 9.0])
+}
+
+/// The same between given ends.
+fn pieces(ends: &[f64]) -> Vec<(f64, f64)> {
     let mut nodes = Vec::new();
-    for (from, to) in [(-9.0, kink), (kink, 9.0)] {
+    for (&from, &to) in ends.iter().zip(&ends[1..]) {
         let n = 600;
         let step = (to - from) / f64::from(n);
         for i in 0..=n {
@@ -113,6 +128,44 @@ fn kinked_activations_agree_with_integration() {
             let marginal = Shifted::new(activation, &[m1], &[q11]).value(0);
             for (found, wanted) in [(found.value, value), (found.slope, slope), (marginal, mean)] {
                 // Simpson's error of steps of 0.02 is 1e-9 and less.
+                assert!(
+                    (found - wanted).abs() < 3e-8,
+                    "{activation:?} {m1} {m2} {q12}: {found} {wanted}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn hard_activations_agree_with_integration() {
+    let between = |mean: f64, deviation: f64| {
+        let [low, high] = [-3.0, 3.0].map(|edge: f64| ((edge - mean) / deviation).clamp(-9.0, 9.0));
+        pieces(&[-9.0, low, high, 9.0])
+    };
+    for ([m1, m2], [q11, q12, q22]) in CASES {
+        let (a, b) = (q11.sqrt(), q12 / q11.sqrt());
+        let c = (q22 - b * b).sqrt();
+        for activation in HARD {
+            let (mut value, mut slope, mut mean, mut mean_slope) = (0.0, 0.0, 0.0, 0.0);
+            for (z, weight) in between(m1, a) {
+                let (f, df) = phi(activation, m1 + a * z);
+                mean += weight * f;
+                mean_slope += weight * df;
+                for (y, inner) in between(m2 + b * z, c) {
+                    let (g, dg) = phi(activation, m2 + b * z + c * y);
+                    value += weight * inner * f * g;
+                    slope += weight * inner * df * dg;
+                }
+            }
+            let found = shifted(activation, [m1, m2], [q11, q12, q22]);
+            let marginal = Shifted::new(activation, &[m1], &[q11]);
+            for (found, wanted) in [
+                (found.value, value),
+                (found.slope, slope),
+                (marginal.value(0), mean),
+                (marginal.slope(0), mean_slope),
+            ] {
                 assert!(
                     (found - wanted).abs() < 3e-8,
                     "{activation:?} {m1} {m2} {q12}: {found} {wanted}"
@@ -164,7 +217,7 @@ fn averaging_over_a_random_mean_gives_the_centred_dual() {
     let q = [0.6, 0.3, 0.9];
     let spread = 0.5f64;
     let step = 0.05;
-    for activation in SMOOTH.into_iter().chain(KINKED) {
+    for activation in SMOOTH.into_iter().chain(KINKED).chain(HARD) {
         let (mut value, mut slope) = (0.0, 0.0);
         for i in -160..=160 {
             let z = f64::from(i) * step;
@@ -212,7 +265,7 @@ fn the_slope_is_the_derivative_of_the_value() {
         if q12 * q12 > 0.9 * q11 * q22 {
             continue;
         }
-        for activation in KINKED.into_iter().chain(SMOOTH) {
+        for activation in KINKED.into_iter().chain(SMOOTH).chain(HARD) {
             let value = |q12| shifted(activation, means, [q11, q12, q22]).value;
             let difference = (value(q12 + h) - value(q12 - h)) / (2.0 * h);
             let slope = shifted(activation, means, [q11, q12, q22]).slope;
@@ -245,7 +298,7 @@ fn equal_and_certain_inputs() {
     let other = 0.2 * 2.0 + 0.8 * (2.0 * cdf_1 + 2.0 * phi_1);
     assert!((certain.value + 0.6 * other).abs() < 1e-14);
     assert!((certain.slope - 0.2 * (0.2 + 0.8 * cdf_1)).abs() < 1e-15);
-    for activation in [Activation::Sin, Activation::Tanh] {
+    for activation in [Activation::Sin, Activation::Tanh].into_iter().chain(HARD) {
         let certain = shifted(activation, [0.5, -1.0], [0.0; 3]);
         let ((f, df), (g, dg)) = (phi(activation, 0.5), phi(activation, -1.0));
         assert!((certain.value - f * g).abs() < 1e-14);

@@ -1,6 +1,6 @@
 //! What an op is to a map that has changed in a patch.
 
-use polariscope_graph::{Op, ParamId, Shape, Window};
+use polariscope_graph::{Op, ParamId, Passage, Shape, Window};
 
 use super::linear::Factor;
 
@@ -62,10 +62,10 @@ pub enum Join {
 
 /// The kind of an op.
 pub fn classify(op: &Op) -> Class {
-    match *op {
-        Op::Input => Class::Input,
-        Op::Dense { weight, scale } => Class::Dense { weight, scale },
-        Op::Conv {
+    match op.facts().passage {
+        Passage::Input => Class::Input,
+        Passage::Dense { weight, scale } => Class::Dense { weight, scale },
+        Passage::Conv {
             weight,
             scale,
             window,
@@ -73,12 +73,12 @@ pub fn classify(op: &Op) -> Class {
         } => Class::Conv(Conv {
             weight,
             scale,
-            window,
+            window: *window,
             groups,
         }),
-        Op::Bias { .. } | Op::Dropout { .. } => Class::Elementwise(Some(Factor::Constant(1.0))),
-        Op::Scale { by } => Class::Elementwise(Some(Factor::Constant(by))),
-        Op::BatchNorm {
+        Passage::Bias { .. } | Passage::Same => Class::Elementwise(Some(Factor::Constant(1.0))),
+        Passage::Scale { by } => Class::Elementwise(Some(Factor::Constant(by))),
+        Passage::BatchNorm {
             weight,
             running_var,
             eps,
@@ -88,22 +88,15 @@ pub fn classify(op: &Op) -> Class {
             variance: running_var,
             eps,
         })),
-        Op::Activation(_) => Class::Elementwise(None),
-        Op::MaxPool(window) => Class::Pool(window, Pool::Max),
-        Op::AvgPool(window) => Class::Pool(window, Pool::Average),
-        Op::Add => Class::Join(Join::Add),
-        Op::Concat => Class::Join(Join::Concat),
-        Op::Flatten => Class::Flatten,
-        Op::Local { .. }
-        | Op::GlobalAvgPool
-        | Op::LayerNorm { .. }
-        | Op::GroupNorm { .. }
-        | Op::RmsNorm { .. }
-        | Op::ToTokens
-        | Op::ClassToken { .. }
-        | Op::Position { .. }
-        | Op::TakeToken { .. }
-        | Op::Attention { .. } => Class::Global,
+        Passage::Activation(_) => Class::Elementwise(None),
+        Passage::MaxPool(window) => Class::Pool(*window, Pool::Max),
+        Passage::AvgPool(window) => Class::Pool(*window, Pool::Average),
+        Passage::Add => Class::Join(Join::Add),
+        Passage::Concat => Class::Join(Join::Concat),
+        Passage::Flatten => Class::Flatten,
+        Passage::Local { .. } | Passage::GlobalAvgPool | Passage::Norm(_) | Passage::Other(_) => {
+            Class::Global
+        }
     }
 }
 

@@ -210,6 +210,24 @@ fn residual() {
     check(&graph, 100.0, Scalar::Logit(0));
 }
 
+/// Gates see the whole map: patches end there, also inside one branch of a concatenation.
+#[test]
+fn gates() {
+    let excite = r#"{ op = "gate", branch = [ { op = "global-avg-pool" }, { op = "dense", features = 4 },
+        { op = "sigmoid" } ] }"#;
+    let conv = r#"{ op = "conv", channels = 4, kernel = 3, padding = 1 }"#;
+    let graph = file(
+        "[2, 12, 10]",
+        &format!(
+            r#"{conv}, {{ op = "relu" }}, {conv}, {excite}, {{ op = "relu" }},
+               {{ op = "concat", branches = [ [ {excite} ], [ {conv}, {{ op = "gate", branch = [ {conv} ] }} ] ] }},
+               {{ op = "avg-pool", size = 2 }}, {{ op = "flatten" }}, {{ op = "dense", features = 2 }}"#
+        ),
+    );
+    check(&graph, 100.0, Scalar::Logit(1));
+    check(&graph, 100.0, Scalar::Mean);
+}
+
 /// Concatenation of branches of different reach, also of the input itself, then norms on what was joined.
 #[test]
 fn dense_blocks() {

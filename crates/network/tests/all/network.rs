@@ -41,6 +41,38 @@ layers = [
   { op = "dense", features = 3 },
 ]"#;
 
+/// Squeeze and excite, a gate of the same shape, and one of a single position.
+const GATED: &str = r#"
+input = [2, 5, 4]
+layers = [
+  { op = "conv", channels = 4, kernel = 3, padding = 1 },
+  { op = "tanh" },
+  { op = "gate", branch = [
+    { op = "global-avg-pool" },
+    { op = "dense", features = 3 },
+    { op = "silu" },
+    { op = "dense", features = 4 },
+    { op = "sigmoid" },
+  ] },
+  { op = "gate", branch = [ { op = "conv", channels = 4, kernel = 3, padding = 1 } ], skip = [ { op = "gelu" } ] },
+  { op = "gate", branch = [ { op = "conv", channels = 4, kernel = [5, 4] } ] },
+  { op = "flatten" },
+  { op = "dense", features = 3 },
+]"#;
+
+/// Pre-activations on all three pieces of both, none near an edge.
+const HARD: &str = r#"
+input = [5]
+layers = [
+  { op = "dense", features = 9 },
+  { op = "scale", by = 3.0 },
+  { op = "hard-swish" },
+  { op = "dense", features = 8 },
+  { op = "scale", by = 2.0 },
+  { op = "hard-sigmoid" },
+  { op = "dense", features = 3 },
+]"#;
+
 const ATTENTION: &str = r#"
 input = [2, 4, 6]
 layers = [
@@ -169,10 +201,12 @@ impl<T: Number> Case<T> {
     }
 }
 
-fn smooth() -> [(&'static str, Case<f64>); 3] {
+fn smooth() -> [(&'static str, Case<f64>); 5] {
     let texts = [
         ("conv", CONV),
         ("residual", RESIDUAL),
+        ("gated", GATED),
+        ("hard", HARD),
         ("attention", ATTENTION),
     ];
     texts.map(|(name, text)| (name, Case::new(text, 4)))

@@ -182,6 +182,7 @@ fn case(op: &Op, shape: Shape) -> String {
         Op::GlobalAvgPool => "global-avg-pool".to_owned(),
         Op::Flatten => "flatten".to_owned(),
         Op::Add => format!("add {on}"),
+        Op::Gate => format!("gate {on}"),
         Op::Concat => format!("concat {on}"),
         Op::BatchNorm { .. } => format!("batch-norm {on}"),
         Op::LayerNorm { .. } => format!("layer-norm {on}"),
@@ -226,7 +227,7 @@ fn the_fixtures_cover_every_op() {
         "same zeros valid",
     ));
     wanted.extend(pairs(
-        "bias add concat layer-norm rms-norm",
+        "bias add gate concat layer-norm rms-norm",
         "vector signal image tokens",
         "",
     ));

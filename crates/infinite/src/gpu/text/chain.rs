@@ -130,6 +130,9 @@ fn dual(activation: Activation) -> (&'static str, String) {
         Activation::Softplus { beta } => {
             return ("softplus_dual", format!(", {}", number(beta * beta)));
         }
+        Activation::HardSigmoid | Activation::HardSwish => {
+            unreachable!("refused before there is a text")
+        }
         Activation::Identity
         | Activation::Relu
         | Activation::LeakyRelu { .. }

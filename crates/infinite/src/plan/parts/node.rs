@@ -2,9 +2,7 @@
 
 use polariscope_graph::{Node, Op};
 
-use super::super::check::is_identity;
 use super::super::{End, Link, Read, Shared, Source, laws};
-use super::pointwise::Affine;
 use super::{Block, Making, channels, grid};
 use crate::InfiniteError;
 
@@ -67,7 +65,7 @@ impl Making<'_> {
                 })
             }
             Op::Scale { by } => self.each(node, blocks, |_| Link::Scale { square: by * by }),
-            Op::Activation(activation) if is_identity(*activation) => blocks,
+            Op::Activation(activation) if activation.is_identity() => blocks,
             Op::Activation(activation) => self.activation(node, blocks, *activation),
             Op::Dropout { .. } | Op::Flatten => blocks,
             Op::Add => self.sum(node)?,
@@ -77,35 +75,9 @@ impl Making<'_> {
             }
             Op::AvgPool(window) => self.mixing(node, blocks, End::Pool { window: *window }),
             Op::GlobalAvgPool => self.mixing(node, blocks, End::GlobalPool),
-            Op::LayerNorm { weight, bias, eps } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: Some(*bias),
-                },
-                *eps,
-            )?,
-            Op::GroupNorm {
-                weight, bias, eps, ..
-            } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: Some(*bias),
-                },
-                *eps,
-            )?,
-            Op::RmsNorm { weight, eps } => self.norm(
-                node,
-                blocks,
-                Affine {
-                    weight: *weight,
-                    bias: None,
-                },
-                *eps,
-            )?,
+            Op::LayerNorm { .. } | Op::GroupNorm { .. } | Op::RmsNorm { .. } => {
+                self.norm(node, blocks)?
+            }
             Op::ToTokens => self.mixing(node, blocks, End::Regrid { before: Vec::new() }),
             Op::ClassToken { token } => {
                 let own = laws::bias(graph, *token, 1.0)?;
@@ -115,7 +87,7 @@ impl Making<'_> {
             }
             Op::TakeToken { index } => self.mixing(node, blocks, End::Take { index: *index }),
             Op::Attention { .. } => self.attention(node, &blocks)?,
-            Op::MaxPool(_) | Op::BatchNorm { .. } => {
+            Op::MaxPool(_) | Op::BatchNorm { .. } | Op::Gate => {
                 return Err(self.unsupported(node, "it has no closed form", "remove it"));
             }
         })

@@ -1,19 +1,11 @@
 //! Ops that change every position alike: activations, norms, sums.
 
-use polariscope_graph::{Activation, Node, Op, ParamId, Shape};
+use polariscope_graph::{Activation, Affine, Node, Passage, Shape};
 
 use super::super::{End, Link, Over, Read, Shared, Source, View, laws};
 use super::{Block, Making};
 use crate::InfiniteError;
 use crate::lanes::Kink;
-
-/// Parameters of a norm.
-pub(super) struct Affine {
-    /// γ.
-    pub weight: ParamId,
-    /// β.
-    pub bias: Option<ParamId>,
-}
 
 impl Making<'_> {
     /// Appends a link to every block.
@@ -99,9 +91,10 @@ impl Making<'_> {
         &mut self,
         node: &Node,
         blocks: Vec<Block>,
-        affine: Affine,
-        eps: f64,
     ) -> Result<Vec<Block>, InfiniteError> {
+        let Passage::Norm(norm) = node.op.facts().passage else {
+            return Ok(blocks);
+        };
         if blocks.len() > 1 {
             return Err(self.unsupported(
                 node,
@@ -109,18 +102,18 @@ impl Making<'_> {
                 "put it before the concatenation",
             ));
         }
-        let gamma_square = laws::gamma_square(self.graph, affine.weight)?;
+        let gamma_square = laws::gamma_square(self.graph, norm.weight)?;
         self.approximate("norms divide by the expected square", node);
         let over = match node.shape {
             Shape::Tokens { .. } => Over::Position,
             Shape::Vector { .. } | Shape::Image { .. } | Shape::Signal { .. } => Over::Positions,
         };
-        let shared = match (&node.op, over) {
-            (Op::GroupNorm { .. }, _) | (_, Over::Position) => Shared::Yes,
-            _ => Shared::No,
+        let shared = match (norm.affine, over) {
+            (Affine::Channels, _) | (_, Over::Position) => Shared::Yes,
+            (Affine::Numbers, Over::Positions) => Shared::No,
         };
         let made = self.each(node, blocks, |_| Link::Norm {
-            eps,
+            eps: norm.eps,
             gamma_square,
             over,
             p: View::default(),
@@ -132,7 +125,7 @@ impl Making<'_> {
             shared,
             p: View::default(),
         });
-        let Some(bias) = affine.bias else {
+        let Some(bias) = norm.bias else {
             return Ok(made);
         };
         let [variance, ntk] = laws::bias(self.graph, bias, 1.0)?;
@@ -218,6 +211,8 @@ impl Link {
             | Activation::Sin
             | Activation::Sigmoid
             | Activation::Silu
+            | Activation::HardSigmoid
+            | Activation::HardSwish
             | Activation::Softplus { .. } => Link::Smooth {
                 activation,
                 p: View::default(),

@@ -8,7 +8,7 @@ mod order;
 mod window;
 
 use polariscope_diff::{Conv, Crop, Id, Origin, Trace, Window};
-use polariscope_graph::{self as graph, Graph, Node, Op, Padding, Shape};
+use polariscope_graph::{self as graph, Graph, Node, Padding, Passage, Shape};
 
 use crate::Scalar;
 use crate::lower::{Lowering, Mode, dims};
@@ -168,22 +168,22 @@ impl Maker<'_> {
     fn local(&mut self, node: &Node, inputs: &[Layer]) -> Option<Moved> {
         let input = &inputs[0];
         let changed = input.windows()?;
-        match node.op {
+        match node.op.facts().passage {
             // The same is added to the base point's.
-            Op::Bias { .. } if matches!(input.moved, Moved::Change(..)) => Some(input.moved),
-            Op::Bias { .. }
-            | Op::Scale { .. }
-            | Op::Dropout { .. }
-            | Op::Activation(_)
-            | Op::BatchNorm { .. }
-            | Op::Add
-            | Op::Concat => {
+            Passage::Bias { .. } if matches!(input.moved, Moved::Change(..)) => Some(input.moved),
+            Passage::Bias { .. }
+            | Passage::Scale { .. }
+            | Passage::Same
+            | Passage::Activation(_)
+            | Passage::BatchNorm { .. }
+            | Passage::Add
+            | Passage::Concat => {
                 let windows = inputs[1..]
                     .iter()
                     .try_fold(changed, |all, layer| all.with(layer.windows()?))?;
                 self.pointwise(node, inputs, windows)
             }
-            Op::Conv {
+            Passage::Conv {
                 weight,
                 scale,
                 window,
@@ -196,19 +196,26 @@ impl Maker<'_> {
                 };
                 let taps = window.kernel[0] * window.kernel[1];
                 match changed.area() < taps && window.stride == [1, 1] && groups == 1 {
-                    true => self.change(node, input, window, conv),
-                    false => self.sliding(node, input, window, conv),
+                    true => self.change(node, input, *window, conv),
+                    false => self.sliding(node, input, *window, conv),
                 }
             }
-            Op::AvgPool(window) => self.sliding(node, input, window, |l, x, window| {
+            Passage::AvgPool(window) => self.sliding(node, input, *window, |l, x, window| {
                 let taps = window.kernel[0] * window.kernel[1];
                 let y = l.t.sum_pool(x, window);
                 l.t.scale(y, 1.0 / taps as f64)
             }),
-            Op::MaxPool(window) if window.padding == Padding::Valid => {
-                self.sliding(node, input, window, |l, x, window| l.t.max_pool(x, window))
+            Passage::MaxPool(window) if window.padding == Padding::Valid => {
+                self.sliding(node, input, *window, |l, x, window| l.t.max_pool(x, window))
             }
-            _ => None,
+            Passage::Input
+            | Passage::Dense { .. }
+            | Passage::Local { .. }
+            | Passage::Flatten
+            | Passage::MaxPool(_)
+            | Passage::GlobalAvgPool
+            | Passage::Norm(_)
+            | Passage::Other(_) => None,
         }
     }
 

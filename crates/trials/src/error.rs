@@ -1,8 +1,13 @@
 //! Why an experiment cannot be run.
 
+use std::path::PathBuf;
+
 use polariscope_data::DataError;
+use polariscope_diff::cuda::CudaError;
+use polariscope_experiment::Failure;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
+use polariscope_network::NetworkError;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -26,6 +31,29 @@ pub enum TrialError {
     NoData {
         /// The experiment.
         name: &'static str,
+    },
+    /// It needs images as they come.
+    #[error("‹data '{spec}'›: this takes CIFAR-10 as it is, ‹data cifar10:DIR›")]
+    Cifar {
+        /// What was given.
+        spec: String,
+    },
+    /// It trains in single precision.
+    #[error("‹dtype›: the experiments on geometry train in f32; leave it out")]
+    Numbers,
+    /// A part of an experiment whose σ is chosen by all of it.
+    #[error("‹only›: a part of {name} needs its σ; give ‹sigma› too")]
+    Part {
+        /// The experiment.
+        name: &'static str,
+    },
+    /// A table of earlier runs that cannot be read.
+    #[error("‹accuracies {}›: {reason}", path.display())]
+    Known {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// An accuracy could not be predicted.
     #[error(transparent)]
@@ -61,6 +89,58 @@ pub enum TrialError {
 impl From<GeometryError> for TrialError {
     fn from(e: GeometryError) -> Self {
         TrialError::Geometry(Box::new(e))
+    }
+}
+
+impl TrialError {
+    /// Whether something else could be asked; else the work failed.
+    fn is_asked(&self) -> bool {
+        match self {
+            TrialError::Geometry(e) => match &**e {
+                GeometryError::Train(e) => trainable(e),
+                GeometryError::Network(e) => {
+                    !matches!(e, NetworkError::Device(CudaError::Call { .. }))
+                }
+                GeometryError::Eigen(_)
+                | GeometryError::Decomposition { .. }
+                | GeometryError::NotFinite { .. }
+                | GeometryError::Range
+                | GeometryError::Checkpoint(_) => false,
+                _ => true,
+            },
+            TrialError::Train(e) => trainable(e),
+            TrialError::Unprepared => false,
+            TrialError::Graph(_)
+            | TrialError::Data(_)
+            | TrialError::NoData { .. }
+            | TrialError::Cifar { .. }
+            | TrialError::Numbers
+            | TrialError::Part { .. }
+            | TrialError::Known { .. }
+            | TrialError::Predict(_)
+            | TrialError::Uncalibrated { .. }
+            | TrialError::Samples { .. } => true,
+        }
+    }
+}
+
+/// Whether another question could be trained.
+fn trainable(e: &TrainError) -> bool {
+    !matches!(
+        e,
+        TrainError::Diverged(_)
+            | TrainError::Stalled { .. }
+            | TrainError::Device(_)
+            | TrainError::Checkpoint { .. }
+    )
+}
+
+impl From<TrialError> for Failure {
+    fn from(e: TrialError) -> Self {
+        match e.is_asked() {
+            true => Failure::Asked(e.into()),
+            false => Failure::Work(e.into()),
+        }
     }
 }
 

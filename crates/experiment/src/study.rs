@@ -4,7 +4,8 @@ use polariscope_lens::{Observer, Work};
 use polariscope_report::counted;
 
 use crate::{
-    Answer, Answers, Cell, Claim, Design, Experiment, Failure, Finding, Settings, Table, Verdict, View,
+    Answer, Answers, Cell, Claim, Design, Experiment, Failure, Finding, Settings, Table, Verdict,
+    View,
 };
 
 /// An experiment that is ready to run.

@@ -6,7 +6,7 @@
 mod all;
 mod list;
 mod look;
-mod registry;
+pub mod registry;
 mod runner;
 mod settings;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Grid, Outcome, Table, Verdict, View};
 
-/// Claims that hold are named up to this many, else counted.
+/// Claims that hold, or that are open, are named up to this many, else counted. Those shown wrong are always named.
 const NAMED: usize = 3;
 
 /// The answers of an experiment where its claims agree, each a sentence. In between the verdicts speak for themselves.
@@ -51,8 +51,12 @@ impl Answers {
                 if !fails.is_empty() {
                     parts.push(format!("it is shown wrong that {}", quoted(&fails)));
                 }
-                if !open.is_empty() {
-                    parts.push(format!("it stays open whether {}", quoted(&open)));
+                match open.len() {
+                    0 => {}
+                    n if n <= NAMED => {
+                        parts.push(format!("it stays open whether {}", quoted(&open)));
+                    }
+                    n => parts.push(format!("{n} stay open")),
                 }
                 let first = if h > 0 { "In part" } else { "Not so far" };
                 format!("{first}: {}.", parts.join("; "))

@@ -5,7 +5,6 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
-use polariscope_diff::cuda::CudaError;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_infinite::InfiniteError;
@@ -15,6 +14,7 @@ use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_network::{NetworkError, WeightsError};
 use polariscope_run::RunError;
 use polariscope_train::TrainError;
+use polariscope_trials::TrialError;
 
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,107 +79,54 @@ pub fn flags(message: &str) -> String {
     })
 }
 
-impl From<RunError> for CliError {
-    fn from(e: RunError) -> Self {
-        let message = flags(&e.to_string());
-        match e.is_usage() {
+impl CliError {
+    /// A message of a library, its settings as flags.
+    pub fn of(message: &dyn fmt::Display, is_usage: bool) -> Self {
+        let message = flags(&message.to_string());
+        match is_usage {
             true => CliError::Usage(message),
             false => CliError::Failed(message),
         }
     }
 }
 
-impl From<TooLarge> for CliError {
-    fn from(e: TooLarge) -> Self {
-        CliError::Usage(flags(&e.to_string()))
-    }
+/// Errors of libraries that know whether another command would help.
+macro_rules! told {
+    ($($error:ty),*) => {$(
+        impl From<$error> for CliError {
+            fn from(e: $error) -> Self {
+                CliError::of(&e, e.is_usage())
+            }
+        }
+    )*};
 }
 
-impl From<KernelsError> for CliError {
-    fn from(e: KernelsError) -> Self {
-        let message = flags(&e.to_string());
-        match e.is_usage() {
-            true => CliError::Usage(message),
-            false => CliError::Failed(message),
+told!(
+    RunError,
+    KernelsError,
+    NetworkError,
+    TrainError,
+    GeometryError,
+    TrialError,
+    InfiniteError
+);
+
+/// Errors that another command avoids.
+macro_rules! usage {
+    ($($error:ty),*) => {$(
+        impl From<$error> for CliError {
+            fn from(e: $error) -> Self {
+                CliError::of(&e, true)
+            }
         }
-    }
+    )*};
 }
+
+usage!(TooLarge, GraphError, WeightsError, DataError, PredictError);
 
 impl From<EmpiricalError> for CliError {
     fn from(e: EmpiricalError) -> Self {
         KernelsError::from(e).into()
-    }
-}
-
-impl From<GraphError> for CliError {
-    fn from(e: GraphError) -> Self {
-        CliError::Usage(e.to_string())
-    }
-}
-
-impl From<WeightsError> for CliError {
-    fn from(e: WeightsError) -> Self {
-        CliError::Usage(e.to_string())
-    }
-}
-
-impl From<DataError> for CliError {
-    fn from(e: DataError) -> Self {
-        CliError::Usage(e.to_string())
-    }
-}
-
-impl From<NetworkError> for CliError {
-    fn from(e: NetworkError) -> Self {
-        match e {
-            NetworkError::Device(CudaError::Call { .. }) => CliError::Failed(e.to_string()),
-            _ => CliError::Usage(e.to_string()),
-        }
-    }
-}
-
-impl From<TrainError> for CliError {
-    fn from(e: TrainError) -> Self {
-        match e {
-            TrainError::Diverged(_)
-            | TrainError::Stalled { .. }
-            | TrainError::Device(_)
-            | TrainError::Checkpoint { .. } => CliError::Failed(e.to_string()),
-            _ => CliError::Usage(e.to_string()),
-        }
-    }
-}
-
-impl From<GeometryError> for CliError {
-    fn from(e: GeometryError) -> Self {
-        let message = flags(&e.to_string());
-        match e {
-            GeometryError::Train(e) => e.into(),
-            GeometryError::Network(e) => e.into(),
-            GeometryError::Eigen(_)
-            | GeometryError::Decomposition { .. }
-            | GeometryError::NotFinite { .. }
-            | GeometryError::Range
-            | GeometryError::Stopped(_)
-            | GeometryError::Drowned(_)
-            | GeometryError::Checkpoint(_) => CliError::Failed(message),
-            _ => CliError::Usage(message),
-        }
-    }
-}
-
-impl From<PredictError> for CliError {
-    fn from(e: PredictError) -> Self {
-        CliError::Usage(e.to_string())
-    }
-}
-
-impl From<InfiniteError> for CliError {
-    fn from(e: InfiniteError) -> Self {
-        match e {
-            InfiniteError::Cuda(CudaError::Call { .. }) => CliError::Failed(e.to_string()),
-            _ => CliError::Usage(e.to_string()),
-        }
     }
 }
 

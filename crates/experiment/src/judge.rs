@@ -1,19 +1,24 @@
 //! How claims are judged.
 //!
-//! - [`above`]: differences d between two conditions, paired by run. Holds where mean(d) > 2 s, s its standard error;
-//!   fails where mean(d) < −2 s.
+//! Means over runs are judged by Student's t at the level of 95 %, two-sided: with s the standard error and ν the degrees
+//! of freedom, r = t_{0.975, ν} · s is the half width of the interval. ν is n − 1 for a mean of n runs and Welch and
+//! Satterthwaite's for a difference of two means; an exponent is fitted in every run and judged as a mean over runs. One
+//! run alone has no error and decides nothing.
+//!
+//! - [`above`]: differences d between two conditions, paired by run. Holds where mean(d) > r; fails where mean(d) < −r.
 //! - [`equal`]: holds where the largest difference between the conditions of a run is within the tolerance in every
 //!   run, else fails.
 //! - [`trend`]: Spearman's ρ between the place of a level and the measure, over all n rows. Holds where it has the
 //!   claimed sign and |ρ| > 1.645/√(n−1), one-sided 5 %; fails where it has the other sign and is as large.
-//! - [`contrast`]: c = Σ w y in every run. Positive: as differences. Near v: holds where |mean(c) − v| + 2 s is within
-//!   the tolerance, fails where |mean(c) − v| − 2 s is beyond.
+//! - [`contrast`]: c = Σ w y in every run, y the mean of the run's rows. Positive: as differences. Near v: holds where
+//!   |mean(c) − v| + r is within the tolerance, fails where |mean(c) − v| − r is beyond.
 //!   At least or at most v: as differences, from v.
 //! - [`certain`]: holds where every row has what is wanted, else fails.
-//! - [`range`]: largest less smallest mean over the conditions, its standard error that of the two means; as contrasts.
+//! - [`range`]: largest less smallest mean over the conditions, its standard error that of the two means, its degrees of
+//!   freedom those of their difference; as contrasts.
 //! - [`together`]: Spearman's ρ between the means over runs of two measures in n conditions, with the standard error
 //!   √((1 + ρ²/2)/(n−3)) of its Fisher transform. Holds where ρ is at least v (for v = 0: above 1.645/√(n−1), one-sided
-//!   5 %), fails where it is not and v is two standard errors of the transform away (for v = 0: as for trends).
+//!   5 %), fails where it is not and v is 1.96 standard errors of the transform away (for v = 0: as for trends).
 //! - [`orders`](crate::order::orders): Spearman's ρ between the means of two measures, by a bootstrap over conditions. Holds
 //!   where the interval of 95 % lies above 0, fails where it lies below; [`better`](crate::order::better) the same of a
 //!   difference. Undecided where the conditions are alike.
@@ -22,12 +27,16 @@
 //!
 //! What neither holds nor fails is undecided: more runs would tell.
 
+use polariscope_stats::{student_quantile, welch};
+
 use crate::{Mean, Outcome, Scale, Select, Table, Wanted};
 
 /// One-sided 5 % point of the normal law.
 const FIVE_PERCENT: f64 = 1.645;
-/// Standard errors that a difference must exceed.
-const ERRORS: f64 = 2.0;
+/// An interval of 95 % ends here, two-sided.
+const LEVEL: f64 = 0.975;
+/// The same of the normal law, for an error that is known and not estimated.
+const NORMAL: f64 = 1.959_963_984_540_054;
 /// Standard deviations of the mean of z² that chance is granted.
 const CHANCE: f64 = 3.0;
 
@@ -41,15 +50,8 @@ pub(crate) struct Judged {
 pub(crate) fn above(table: &Table, measure: &str, upper: &Select, lower: &Select) -> Judged {
     let terms = [(1.0, upper.clone()), (-1.0, lower.clone())];
     let differences = sums(table, measure, Scale::Linear, &terms);
-    let statistic = Mean::of(&differences);
-    Judged {
-        statistic,
-        rule: format!(
-            "difference of {measure} over {}, above {ERRORS} standard errors",
-            counted(differences.len())
-        ),
-        outcome: positive(statistic),
-    }
+    let what = format!("difference of {measure}");
+    meet(Tested::of(&differences), &what, Wanted::Positive)
 }
 
 pub(crate) fn equal(table: &Table, measure: &str, conditions: &[Select], tolerance: f64) -> Judged {
@@ -86,13 +88,53 @@ pub(crate) fn contrast(
     wanted: Wanted,
 ) -> Judged {
     let sums = sums(table, measure, scale, terms);
-    let statistic = Mean::of(&sums);
     let what = match scale {
         _ if matches!(terms, [(1.0, _)]) => measure.to_string(),
         Scale::Linear => format!("weighted sum of {measure}"),
         Scale::Log => format!("weighted sum of ln {measure}"),
     };
-    meet(statistic, &what, wanted)
+    meet(Tested::of(&sums), &what, wanted)
+}
+
+/// A mean with the degrees of freedom of its error.
+#[derive(Clone, Copy)]
+struct Tested {
+    mean: Mean,
+    freedom: f64,
+}
+
+impl Tested {
+    /// Of one number a run.
+    fn of(values: &[f64]) -> Option<Self> {
+        Some(Tested {
+            mean: Mean::of(values)?,
+            freedom: values.len() as f64 - 1.0,
+        })
+    }
+
+    /// Standard errors to the end of the interval; `None` where there is no error.
+    fn errors(self) -> Option<f64> {
+        let error = self.mean.standard_error?;
+        // Without scatter nothing is left to chance.
+        Some(if error > 0.0 {
+            student_quantile(LEVEL, self.freedom)
+        } else {
+            0.0
+        })
+    }
+
+    /// What comes of the claim that the mean exceeds a value.
+    fn exceeds(self, value: f64) -> Outcome {
+        self.decide(self.mean.value - value)
+    }
+
+    /// What comes of a claim that has `room`, with the error of the mean.
+    fn decide(self, room: f64) -> Outcome {
+        match (self.mean.standard_error, self.errors()) {
+            (Some(s), Some(errors)) => decide(room, errors * s),
+            _ => Outcome::Undecided,
+        }
+    }
 }
 
 /// A number of runs.
@@ -104,30 +146,34 @@ fn counted(runs: usize) -> String {
 }
 
 /// Whether a mean is what was wanted.
-fn meet(statistic: Option<Mean>, what: &str, wanted: Wanted) -> Judged {
-    let runs = counted(statistic.map_or(0, |s| s.runs));
-    let (rule, outcome) = match wanted {
+fn meet(tested: Option<Tested>, what: &str, wanted: Wanted) -> Judged {
+    let runs = counted(tested.map_or(0, |t| t.mean.runs));
+    let by = match tested.and_then(Tested::errors) {
+        Some(errors) => format!("by {errors:.2} standard errors"),
+        None => "with an error, which takes two runs".into(),
+    };
+    let (rule, outcome): (String, Box<dyn Fn(Tested) -> Outcome>) = match wanted {
         Wanted::Positive => (
-            format!("{what} over {runs}, above {ERRORS} standard errors"),
-            positive(statistic),
+            format!("{what} over {runs}, above 0 {by}"),
+            Box::new(|t| t.exceeds(0.0)),
         ),
         Wanted::AtLeast(value) => (
-            format!("{what} over {runs}, above {value} by {ERRORS} standard errors"),
-            at_least(statistic, value),
+            format!("{what} over {runs}, above {value} {by}"),
+            Box::new(move |t| t.exceeds(value)),
         ),
         Wanted::AtMost(value) => (
-            format!("{what} over {runs}, below {value} by {ERRORS} standard errors"),
-            opposite(at_least(statistic, value)),
+            format!("{what} over {runs}, below {value} {by}"),
+            Box::new(move |t| opposite(t.exceeds(value))),
         ),
         Wanted::Near { value, tolerance } => (
-            format!("{what} over {runs}, within {tolerance} of {value}"),
-            near(statistic, value, tolerance),
+            format!("{what} over {runs}, within {tolerance} of {value} {by}"),
+            Box::new(move |t| t.decide(tolerance - (t.mean.value - value).abs())),
         ),
     };
     Judged {
-        statistic,
+        statistic: tested.map(|t| t.mean),
         rule,
-        outcome,
+        outcome: tested.map_or(Outcome::Undecided, outcome),
     }
 }
 
@@ -141,16 +187,18 @@ pub(crate) fn range(table: &Table, measure: &str, along: &[Select], wanted: Want
         .iter()
         .max_by(by_value)
         .zip(means.iter().min_by(by_value));
-    let statistic = ends.map(|(high, low)| Mean {
-        value: high.value - low.value,
-        standard_error: high
-            .standard_error
-            .zip(low.standard_error)
-            .map(|(a, b)| a.hypot(b)),
-        runs: high.runs,
+    let tested = ends.map(|(high, low)| {
+        let errors = high.standard_error.zip(low.standard_error);
+        let mean = Mean {
+            value: high.value - low.value,
+            standard_error: errors.map(|(a, b)| a.hypot(b)),
+            runs: high.runs.min(low.runs),
+        };
+        let freedom = errors.map_or(0.0, |(a, b)| welch((a, high.runs), (b, low.runs)));
+        Tested { mean, freedom }
     });
     let what = format!("range of {measure} over {} conditions", means.len());
-    meet(statistic, &what, wanted)
+    meet(tested, &what, wanted)
 }
 
 pub(crate) fn certain(table: &Table, measure: &str, at: &Select, wanted: Wanted) -> Judged {
@@ -200,16 +248,20 @@ pub(crate) fn scatter(table: &Table, measure: &str, at: &Select) -> Judged {
     }
 }
 
-/// The value of a measure in one run.
+/// A measure in one run: the mean where several of its rows are selected.
 fn value(table: &Table, select: &Select, measure: &str, run: u64) -> Option<f64> {
-    let values = table.values(select, measure);
-    values.iter().find(|(r, _)| *r == run).map(|(_, y)| *y)
+    let rows = table.values(select, measure).into_iter();
+    let own: Vec<f64> = rows.filter(|(r, _)| *r == run).map(|(_, y)| y).collect();
+    Mean::of(&own).map(|mean| mean.value)
 }
 
 /// Σ w y in every run that has all terms.
 fn sums(table: &Table, measure: &str, scale: Scale, terms: &[(f64, Select)]) -> Vec<f64> {
     let first = terms.first();
-    let runs = first.map_or(Vec::new(), |(_, first)| table.values(first, measure));
+    let rows = first.map_or(Vec::new(), |(_, first)| table.values(first, measure));
+    let mut runs: Vec<u64> = rows.into_iter().map(|(run, _)| run).collect();
+    runs.sort_unstable();
+    runs.dedup();
     let sum = |run: u64| -> Option<f64> {
         let parts = terms.iter().map(|(w, select)| {
             let y = value(table, select, measure, run)?;
@@ -220,7 +272,7 @@ fn sums(table: &Table, measure: &str, scale: Scale, terms: &[(f64, Select)]) -> 
         });
         parts.sum()
     };
-    runs.iter().filter_map(|(run, _)| sum(*run)).collect()
+    runs.into_iter().filter_map(sum).collect()
 }
 
 fn decide(value: f64, bound: f64) -> Outcome {
@@ -233,40 +285,11 @@ fn decide(value: f64, bound: f64) -> Outcome {
     }
 }
 
-fn positive(mean: Option<Mean>) -> Outcome {
-    match mean {
-        Some(Mean {
-            value,
-            standard_error: Some(s),
-            ..
-        }) => decide(value, ERRORS * s),
-        _ => Outcome::Undecided,
-    }
-}
-
-fn at_least(mean: Option<Mean>, value: f64) -> Outcome {
-    positive(mean.map(|m| Mean {
-        value: m.value - value,
-        ..m
-    }))
-}
-
 fn opposite(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Holds => Outcome::Fails,
         Outcome::Fails => Outcome::Holds,
         Outcome::Undecided => Outcome::Undecided,
-    }
-}
-
-fn near(mean: Option<Mean>, wanted: f64, tolerance: f64) -> Outcome {
-    match mean {
-        Some(Mean {
-            value,
-            standard_error: Some(s),
-            ..
-        }) => decide(tolerance - (value - wanted).abs(), ERRORS * s),
-        _ => Outcome::Undecided,
     }
 }
 
@@ -307,7 +330,7 @@ pub(crate) fn together(table: &Table, x: &str, y: &str, along: &[Select], least:
         None => Outcome::Undecided,
         Some(rho) if least <= 0.0 => decide(rho, chance(n)),
         Some(rho) if rho >= least => Outcome::Holds,
-        Some(rho) if least.atanh() - rho.atanh() > ERRORS * fisher(rho, n) => Outcome::Fails,
+        Some(rho) if least.atanh() - rho.atanh() > NORMAL * fisher(rho, n) => Outcome::Fails,
         Some(_) => Outcome::Undecided,
     };
     let bound = if least > 0.0 { least } else { chance(n) };

@@ -2,7 +2,10 @@
 //!
 //! A [`Design`] names its factors, what is measured and every [`Cell`]; [`Design::fill`] measures the cells that a
 //! [`Table`] does not hold yet, so an interrupted experiment goes on where it stopped; [`Claim`]s are judged from the
-//! table alone. An [`Experiment`] puts the three together.
+//! table alone. An [`Experiment`] puts the three together, a [`View`] shows its table and answers its question.
+//!
+//! Lenses list their experiments as [`Entry`]s. An entry makes a [`Study`] from [`Settings`]; whoever runs it needs to know
+//! no more.
 //!
 //! ```
 //! use polariscope_experiment::{Claim, Design, Outcome, Select, Table, Test};
@@ -22,19 +25,31 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod answer;
 mod claim;
 mod design;
+mod entry;
 mod experiment;
+mod failure;
+mod finding;
 mod judge;
 mod memo;
 mod order;
+mod settings;
+mod study;
 mod table;
 mod view;
 
+pub use answer::{Answer, Answers, Judgement};
 pub use claim::{Claim, Outcome, Scale, Test, Verdict, Wanted, exponent, level};
 pub use design::{Cell, Design, Unknown};
+pub use entry::{About, Data, Entry};
 pub use experiment::Experiment;
+pub use failure::Failure;
+pub use finding::Finding;
 pub use memo::Memo;
 pub use order::{Order, Spread};
+pub use settings::{Numbers, Settings, Size};
+pub use study::{Ready, Study};
 pub use table::{Mean, Row, Select, Table, TableError};
 pub use view::{Curves, Grid, Pivot, View, levels, shown};

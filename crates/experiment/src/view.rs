@@ -3,7 +3,7 @@
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 use serde::{Deserialize, Serialize};
 
-use crate::{Mean, Select, Table};
+use crate::{Answers, Mean, Select, Table};
 
 /// Words and figures of an experiment, made from its table alone.
 pub trait View {
@@ -15,6 +15,9 @@ pub trait View {
 
     /// What is asked, in a sentence.
     fn asked(&self) -> String;
+
+    /// The answers to it where the claims agree.
+    fn answers(&self) -> Answers;
 
     /// Its lines, where it has some: what words, summary and figures are made of by default.
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -108,3 +108,30 @@ impl From<CudaError> for GeometryError {
         NetworkError::from(e).into()
     }
 }
+
+impl GeometryError {
+    /// Whether another question would help; else the work failed.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            GeometryError::Train(e) => e.is_usage(),
+            GeometryError::Network(e) => e.is_usage(),
+            GeometryError::Eigen(_)
+            | GeometryError::Decomposition { .. }
+            | GeometryError::NotFinite { .. }
+            | GeometryError::Range
+            | GeometryError::Stopped(_)
+            | GeometryError::Drowned(_)
+            | GeometryError::Checkpoint(_) => false,
+            GeometryError::Graph(_)
+            | GeometryError::Refused(_)
+            | GeometryError::Kernel(_)
+            | GeometryError::Size { .. }
+            | GeometryError::Vanishes
+            | GeometryError::Matrix { .. }
+            | GeometryError::Memory(_)
+            | GeometryError::Weights(_)
+            | GeometryError::Data(_)
+            | GeometryError::Question(_) => true,
+        }
+    }
+}

@@ -116,3 +116,10 @@ pub enum InfiniteError {
     #[error(transparent)]
     Cuda(#[from] CudaError),
 }
+
+impl InfiniteError {
+    /// Whether another question would help; else the device failed.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, InfiniteError::Cuda(CudaError::Call { .. }))
+    }
+}

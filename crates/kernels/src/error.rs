@@ -1,10 +1,7 @@
 //! Why a lens has no answer. Settings are named as data: `‹finite 3›`.
 
-use polariscope_diff::cuda::CudaError;
 use polariscope_infinite::InfiniteError;
 use polariscope_lens::{Dtype, Stopped, TooLarge};
-use polariscope_network::NetworkError;
-use polariscope_train::TrainError;
 use thiserror::Error;
 
 use crate::empirical::EmpiricalError;
@@ -68,9 +65,9 @@ impl KernelsError {
         match self {
             KernelsError::Question(_) | KernelsError::Data(_) | KernelsError::TooLarge(_) => true,
             KernelsError::Symmetry(e) => match e {
-                SymmetryError::Train(e) => train(e),
-                SymmetryError::Network(e) => network(e),
-                SymmetryError::Kernel(e) => infinite(e),
+                SymmetryError::Train(e) => e.is_usage(),
+                SymmetryError::Network(e) => e.is_usage(),
+                SymmetryError::Kernel(e) => e.is_usage(),
                 SymmetryError::Logarithm => false,
                 SymmetryError::Patch { .. }
                 | SymmetryError::Samples { .. }
@@ -79,10 +76,10 @@ impl KernelsError {
             },
             KernelsError::Inference(_) => true,
             KernelsError::Sphere(e) => *e != SphereError::Decomposition,
-            KernelsError::Infinite(e) => infinite(e),
+            KernelsError::Infinite(e) => e.is_usage(),
             KernelsError::Empirical(e) => match e {
-                EmpiricalError::Network(e) => network(e),
-                EmpiricalError::Train(e) => train(e),
+                EmpiricalError::Network(e) => e.is_usage(),
+                EmpiricalError::Train(e) => e.is_usage(),
                 EmpiricalError::Graph(_)
                 | EmpiricalError::Analytic { .. }
                 | EmpiricalError::NotFinite { .. } => true,
@@ -103,22 +100,4 @@ fn less_rounding(dtype: Dtype) -> &'static str {
         Dtype::F32 => ", or round less (‹dtype f64›)",
         Dtype::F64 => "",
     }
-}
-
-fn infinite(e: &InfiniteError) -> bool {
-    !matches!(e, InfiniteError::Cuda(CudaError::Call { .. }))
-}
-
-fn network(e: &NetworkError) -> bool {
-    !matches!(e, NetworkError::Device(CudaError::Call { .. }))
-}
-
-fn train(e: &TrainError) -> bool {
-    !matches!(
-        e,
-        TrainError::Diverged(_)
-            | TrainError::Stalled { .. }
-            | TrainError::Device(_)
-            | TrainError::Checkpoint { .. }
-    )
 }

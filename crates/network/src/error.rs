@@ -57,3 +57,10 @@ pub enum NetworkError {
     #[error(transparent)]
     Device(#[from] CudaError),
 }
+
+impl NetworkError {
+    /// Whether another question would help; else the device failed.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, NetworkError::Device(CudaError::Call { .. }))
+    }
+}

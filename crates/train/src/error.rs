@@ -159,3 +159,16 @@ pub struct Diverged {
     /// Learning rate of the step.
     pub learning_rate: f64,
 }
+
+impl TrainError {
+    /// Whether another question would help; else the training failed.
+    pub fn is_usage(&self) -> bool {
+        !matches!(
+            self,
+            TrainError::Diverged(_)
+                | TrainError::Stalled { .. }
+                | TrainError::Device(_)
+                | TrainError::Checkpoint { .. }
+        )
+    }
+}

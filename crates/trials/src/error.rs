@@ -1,6 +1,9 @@
 //! Why an experiment cannot be run.
 
+use std::path::PathBuf;
+
 use polariscope_data::DataError;
+use polariscope_experiment::Failure;
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_lens::{Stopped, TooLarge};
@@ -40,6 +43,29 @@ pub enum TrialError {
         /// The experiment.
         name: &'static str,
     },
+    /// It needs images as they come.
+    #[error("‹data '{spec}'›: this takes CIFAR-10 as it is, ‹data cifar10:DIR›")]
+    Cifar {
+        /// What was given.
+        spec: String,
+    },
+    /// It trains in single precision.
+    #[error("‹dtype›: the experiments on geometry train in f32; leave it out")]
+    Numbers,
+    /// A part of an experiment whose σ is chosen by all of it.
+    #[error("‹only›: a part of {name} needs its σ; give ‹sigma› too")]
+    Part {
+        /// The experiment.
+        name: &'static str,
+    },
+    /// A table of earlier runs that cannot be read.
+    #[error("‹accuracies {}›: {reason}", path.display())]
+    Known {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// An accuracy could not be predicted.
     #[error(transparent)]
     Predict(#[from] PredictError),
@@ -77,22 +103,52 @@ impl From<GeometryError> for TrialError {
     }
 }
 
-/// What would help.
-fn advice(least: f64, most: f64) -> &'static str {
-    if least > 97.0 {
-        "give a larger --sigma or a smaller --train"
-    } else if most < 60.0 {
-        "give a smaller --sigma or a larger --train"
-    } else {
-        "give another --seed, or --delta"
-    }
-}
-
 impl TrialError {
+    /// Whether something else could be asked; else the work failed.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            TrialError::Geometry(e) => e.is_usage(),
+            TrialError::Train(e) => e.is_usage(),
+            TrialError::Unprepared | TrialError::Checkpoint(_) | TrialError::Stopped(_) => false,
+            TrialError::Graph(_)
+            | TrialError::Data(_)
+            | TrialError::Question(_)
+            | TrialError::Memory(_)
+            | TrialError::NoData { .. }
+            | TrialError::Cifar { .. }
+            | TrialError::Numbers
+            | TrialError::Part { .. }
+            | TrialError::Known { .. }
+            | TrialError::Predict(_)
+            | TrialError::Uncalibrated { .. }
+            | TrialError::Samples { .. } => true,
+        }
+    }
+
     /// A checkpoint that cannot be read.
     pub(crate) fn damaged(why: &str) -> Self {
         TrialError::Checkpoint(format!(
             "the checkpoint cannot be read ({why}); ‹force› starts over"
         ))
+    }
+}
+
+impl From<TrialError> for Failure {
+    fn from(e: TrialError) -> Self {
+        match e.is_usage() {
+            true => Failure::Asked(e.into()),
+            false => Failure::Work(e.into()),
+        }
+    }
+}
+
+/// What would help.
+fn advice(least: f64, most: f64) -> &'static str {
+    if least > 97.0 {
+        "give a larger ‹sigma› or a smaller ‹train›"
+    } else if most < 60.0 {
+        "give a smaller ‹sigma› or a larger ‹train›"
+    } else {
+        "give another ‹seed›, or ‹delta›"
     }
 }

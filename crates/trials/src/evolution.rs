@@ -3,8 +3,8 @@
 
 use polariscope_data::apply;
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, View, Wanted, level, levels,
-    shown,
+    Answers, Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, View, Wanted,
+    level, levels, shown,
 };
 use polariscope_geometry::Kron;
 use polariscope_report::{Axis, Plot, Section};
@@ -28,6 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: true,
     minutes: 1.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Evolution {
             lab: lab.clone(),
@@ -161,6 +162,18 @@ impl View for Evolution {
 
     fn asked(&self) -> String {
         "Does training move the geometry towards the data, S, or towards what the architecture sees of them, GSG?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        let name = &self.lab.architecture;
+        Answers::new(
+            format!(
+                "Towards what {name} sees of them: early on its geometry is closer to GSG than to S; for {FLAT} the two coincide."
+            ),
+            format!(
+                "Towards the data: early on the geometry of {name} is closer to S than to GSG; for {FLAT} the two do not coincide."
+            ),
+        )
     }
 
     fn words(&self, table: &Table) -> String {

@@ -2,7 +2,9 @@
 //! equal explained variance.
 
 use polariscope_data::{Split, apply};
-use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View};
+use polariscope_experiment::{
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View,
+};
 use polariscope_geometry::{Generalised, generalised};
 use polariscope_random::Stream;
 use polariscope_report::Axis;
@@ -21,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: true,
     minutes: 2.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(FeatureDrop {
             lab: lab.clone(),
@@ -167,6 +170,13 @@ impl View for FeatureDrop {
         "Deleting directions that the data have and the architecture does not see: does it cost less than deleting as much \
          variance at random?"
             .into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It costs less, however many are deleted.",
+            "It costs more, however many are deleted.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -2,7 +2,7 @@
 
 use polariscope_data::Split;
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Select, Table, Test, View, Wanted, level, shown,
+    Answers, Cell, Claim, Design, Experiment, Grid, Select, Table, Test, View, Wanted, level, shown,
 };
 use polariscope_report::{Axis, BarChart, Bars, Section};
 
@@ -21,6 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: true,
     minutes: 1.5,
+    own: &[],
     make: |lab| {
         Ok(Box::new(FlipData {
             lab: lab.clone(),
@@ -111,6 +112,13 @@ impl View for FlipData {
 
     fn asked(&self) -> String {
         "Turning the images loses no information. Does the network still generalise when they lie along its last NADs?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does not: flipped images are learnt by heart and test lower than plain ones.",
+            "It does: flipped images are not learnt by heart and test higher than plain ones.",
+        )
     }
 
     fn words(&self, table: &Table) -> String {

@@ -1,8 +1,8 @@
 //! `g-gallery` (GIH Fig 9, NAD Fig 5, 13–19): G of architectures, its spectrum and its first and last directions.
 
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, Test, View, Wanted, levels,
-    shown,
+    Answers, Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, Test, View, Wanted,
+    levels, shown,
 };
 use polariscope_geometry::Summary;
 use polariscope_report::{Axis, ColourMap, Gallery, Picture, Plot, Section, Series, Tile};
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: false,
     minutes: 0.1,
+    own: &[],
     make: |lab| {
         Ok(Box::new(GGallery {
             lab: lab.clone(),
@@ -113,6 +114,15 @@ impl View for GGallery {
 
     fn asked(&self) -> String {
         "How uneven is the geometry of random networks, and what do its first and last directions look like?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "Uneven, but for the MLP: a tenth of the directions holds more than a quarter of G for every other network and a tenth of it \
+             for the MLP. The first and the last directions are drawn below.",
+            "Not as was thought: the MLP has a preference, and for no other network does a tenth of the directions hold a quarter of G. The \
+             first and the last directions are drawn below.",
+        )
     }
 
     fn words(&self, table: &Table) -> String {

@@ -2,7 +2,7 @@
 //! where u is an early direction of G.
 
 use polariscope_data::{Generator, Labeling};
-use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, View};
+use polariscope_experiment::{Answers, Cell, Claim, Curves, Design, Experiment, Pivot, View};
 use polariscope_report::Axis;
 
 use crate::grid::{along, falls, grid, text};
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: false,
     minutes: 2.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Isotropic {
             lab: lab.clone(),
@@ -112,6 +113,13 @@ impl View for Isotropic {
 
     fn asked(&self) -> String {
         "Data without a preferred direction, labels that depend on one: for which can the network tell?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "For early directions of G, whatever the label: accuracy on linear, quadratic and sinusoidal ones falls along the directions.",
+            "For late directions of G, whatever the label: accuracy on linear, quadratic and sinusoidal ones rises along the directions.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use polariscope_data::{Dataset, Split};
 use polariscope_diff::{Device, Place};
-use polariscope_experiment::{Cell, Row};
+use polariscope_experiment::{Cell, Row, Size as Scale};
 use polariscope_graph::{Graph, Shape, ZooOptions, zoo};
 
 use crate::TrialError;
@@ -14,15 +14,6 @@ use crate::lens::{Directions, Lens};
 const LARGE: usize = 5_000_000;
 /// Side of the images.
 pub(crate) const SIDE: usize = 32;
-
-/// How large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Fewer samples, runs and directions: minutes on two cores.
-    Small,
-    /// As in the source.
-    Paper,
-}
 
 /// The settings of an experiment.
 #[derive(Clone, Debug, PartialEq)]

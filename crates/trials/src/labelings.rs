@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use polariscope_data::{Labels, Split};
-use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, View};
+use polariscope_experiment::{Answers, Cell, Claim, Curves, Design, Experiment, Pivot, View};
 use polariscope_geometry::Kron;
 use polariscope_random::Stream;
 use polariscope_report::Axis;
@@ -23,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: true,
     minutes: 3.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Labelings {
             lab: lab.clone(),
@@ -170,6 +171,13 @@ impl View for Labelings {
 
     fn asked(&self) -> String {
         "The label of an image is a function of one direction u. Does the network generalise for every u?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does not: accuracy on linear, quadratic and sinusoidal labels falls along the eigenvectors of GSG.",
+            "Late ones are no harder: accuracy on linear, quadratic and sinusoidal labels rises along the eigenvectors of GSG.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

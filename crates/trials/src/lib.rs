@@ -1,7 +1,7 @@
 //! Experiments that train networks to test what their geometry predicted, before any training, that they would learn.
 //!
 //! Every entry of [`TRIALS`] makes a [`Trial`]: a design, claims with the statistics that decide them, a way to measure
-//! one trained network, and a view of the table. Whoever runs it needs to know no more.
+//! one trained network, and a view of the table. [`entries`] lists them with those of other lenses.
 //!
 //! ```
 //! use polariscope_trials::{Lab, Scale, TRIALS, entry};
@@ -26,6 +26,7 @@ mod calibrate;
 mod cloud;
 mod dft_map;
 mod doughnut;
+mod entries;
 mod error;
 mod evolution;
 mod feature_drop;
@@ -55,21 +56,22 @@ mod watch;
 mod which_geometry;
 
 pub use calibrate::{Calibrator, Candidates, FrequencyMap, MOST, Step, TELLING, Training};
+pub use entries::{cifar10, entries};
 pub use error::TrialError;
-pub use lab::{Lab, Scale};
+pub use lab::Lab;
 pub use lens::{Directions, Lens};
 pub use linear::Sizes;
+pub use polariscope_experiment::Size as Scale;
 
 use polariscope_experiment::{Experiment, View};
-use serde::Serialize;
 
 /// An experiment with its view.
 pub trait Trial: Experiment<Error = TrialError> + View + Send + Sync {}
 
 impl<T: Experiment<Error = TrialError> + View + Send + Sync> Trial for T {}
 
-/// A line of the list of experiments.
-#[derive(Debug, Serialize)]
+/// An experiment of the lens.
+#[derive(Debug)]
 pub struct Entry {
     /// As it is typed.
     pub name: &'static str,
@@ -83,18 +85,11 @@ pub struct Entry {
     pub images: bool,
     /// Minutes at the small scale on two cores, about.
     pub minutes: f64,
+    /// Names of the options that it takes and others do not.
+    pub own: &'static [&'static str],
     /// Makes it.
-    #[serde(skip)]
     pub make: fn(&Lab) -> Result<Box<dyn Trial>, TrialError>,
 }
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Entry {}
 
 /// Every experiment of the lens.
 pub static TRIALS: [Entry; 18] = [

@@ -1,7 +1,7 @@
 //! `nad-accuracy` (NAD Fig 6, 20): test accuracy on D(u_i) falls with the index i of the NAD.
 
 use polariscope_experiment::{
-    Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View, Wanted, level,
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View, Wanted, level,
 };
 use polariscope_report::Axis;
 
@@ -19,6 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 3.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(NadAccuracy {
             lab: lab.clone(),
@@ -139,6 +140,21 @@ impl View for NadAccuracy {
 
     fn asked(&self) -> String {
         "Does the order of the eigenvalues at initialisation say what training will find?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        let name = &self.lab.architecture;
+        Answers::new(
+            format!(
+                "It does for {name}: accuracy follows the eigenvalue, NAD 0 is learnt and NAD 500 is not; {} and {} learn any direction.",
+                FLAT[0], FLAT[1]
+            ),
+            format!(
+                "It does not for {name}: accuracy does not follow the eigenvalue, NAD 0 is not learnt and NAD 500 is; {} and {} do not learn \
+             every direction.",
+                FLAT[0], FLAT[1]
+            ),
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -1,6 +1,8 @@
 //! `nad-convergence` (NAD Fig 2, 21): the training loss on D(u_i) falls later for later NADs.
 
-use polariscope_experiment::{Cell, Claim, Design, Experiment, Grid, Pivot, Table, View, levels};
+use polariscope_experiment::{
+    Answers, Cell, Claim, Design, Experiment, Grid, Pivot, Table, View, levels,
+};
 use polariscope_report::{Axis, Section};
 use polariscope_train::Config;
 
@@ -20,6 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 1.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(NadConvergence {
             lab: lab.clone(),
@@ -93,6 +96,13 @@ impl View for NadConvergence {
 
     fn asked(&self) -> String {
         "Does training find a linear feature later where the architecture looks less?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does: the mean training loss over the epochs rises with the index of the direction.",
+            "It does not: the mean training loss over the epochs falls with the index of the direction.",
+        )
     }
 
     fn summary(&self, table: &Table) -> Grid {

@@ -1,7 +1,8 @@
 //! `nad-samples` (NAD Fig 22): later NADs need more training samples.
 
 use polariscope_experiment::{
-    Cell, Claim, Curves, Design, Experiment, Pivot, Scale as Values, Select, Test, View, Wanted,
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Scale as Values, Select, Test, View,
+    Wanted,
 };
 use polariscope_report::Axis;
 
@@ -19,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 2.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(NadSamples {
             lab: lab.clone(),
@@ -117,6 +119,21 @@ impl View for NadSamples {
 
     fn asked(&self) -> String {
         "How many samples does a linear feature take, depending on where it lies?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        let samples = self.samples();
+        let most = &samples[samples.len() - 1];
+        Answers::new(
+            format!(
+                "The more the later it lies: with {most} samples accuracy still falls along the NADs, and more samples help NAD 100, more \
+             than NAD 0."
+            ),
+            format!(
+                "Not the more the later it lies: with {most} samples accuracy rises along the NADs, and more samples lower it on NAD 100 and \
+             help less there than on NAD 0."
+            ),
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -3,7 +3,8 @@
 
 use polariscope_data::Split;
 use polariscope_experiment::{
-    Cell, Claim, Curves, Design, Experiment, Pivot, Scale as Values, Select, Test, View, Wanted,
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Scale as Values, Select, Test, View,
+    Wanted,
 };
 use polariscope_report::Axis;
 
@@ -22,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: true,
     minutes: 2.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Poison {
             lab: lab.clone(),
@@ -147,6 +149,20 @@ impl View for Poison {
 
     fn asked(&self) -> String {
         "The training images carry their label, faintly, along two NADs: what is left of the accuracy on clean images?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        let indices = self.indices();
+        let late = &indices[indices.len() - 1];
+        Answers::new(
+            format!(
+                "Little of it where they are early and most where they are late: it rises with the index, a carrier at 0 costs more than 10 % and \
+             one at {late} less than 5 %."
+            ),
+            format!(
+                "More of it where they are early: it falls with the index, a carrier at 0 costs less than 10 % and one at {late} more than 5 %."
+            ),
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

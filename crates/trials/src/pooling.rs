@@ -2,7 +2,7 @@
 //! simulation.
 
 use polariscope_experiment::{
-    Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View, Wanted,
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View, Wanted,
 };
 use polariscope_geometry::theory::bayes::{Pool, accuracy};
 use polariscope_geometry::theory::pooling::curvature;
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 0.1,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Pooling {
             lab: lab.clone(),
@@ -138,6 +139,15 @@ impl View for Pooling {
 
     fn asked(&self) -> String {
         "How well can anyone tell ±cos apart after an average pool over S numbers, depending on the frequency?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "As well as the closed form 1 − Q((ε/σ)γ) says: simulations scatter around it, linear algebra gives the same, and the sampled \
+             curvature is that of Lemma 1.",
+            "Not as the closed form 1 − Q((ε/σ)γ) says: simulations and linear algebra differ from it, and the sampled curvature is not that \
+             of Lemma 1.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

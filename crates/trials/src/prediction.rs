@@ -3,7 +3,8 @@
 
 use polariscope_data::Direction;
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Select, Table, View, Wanted, level, levels, shown,
+    Answers, Cell, Claim, Design, Experiment, Grid, Select, Table, View, Wanted, level, levels,
+    shown,
 };
 use polariscope_geometry::{
     Form, LinearProblem, Measured, Output, Predictor, Probe, Ridge, Spectrum, coherent,
@@ -28,6 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 5.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Prediction {
             lab: lab.clone(),
@@ -184,6 +186,13 @@ impl View for Prediction {
 
     fn asked(&self) -> String {
         "Is the test accuracy along a direction known before training, from the geometry and one other training?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It is, to 5 points on average, at both numbers of samples.",
+            "It is not to 5 points on average, at either number of samples.",
+        )
     }
 
     fn words(&self, table: &Table) -> String {

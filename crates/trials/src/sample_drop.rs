@@ -2,7 +2,9 @@
 //! ones.
 
 use polariscope_data::Split;
-use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View};
+use polariscope_experiment::{
+    Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View,
+};
 use polariscope_random::Stream;
 use polariscope_report::Axis;
 
@@ -21,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: true,
     minutes: 5.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(SampleDrop {
             lab: lab.clone(),
@@ -147,6 +150,13 @@ impl View for SampleDrop {
 
     fn asked(&self) -> String {
         "Dropping the training images that lie least along G: does it cost less than dropping random ones?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It costs less, whatever the share that is dropped.",
+            "It costs more, whatever the share that is dropped.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

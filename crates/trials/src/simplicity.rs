@@ -2,7 +2,7 @@
 //! takes the linear one while u₁ is an early direction, and the circle when it is late.
 
 use polariscope_data::{Generator, Split};
-use polariscope_experiment::{Cell, Claim, Curves, Design, Experiment, Pivot, View};
+use polariscope_experiment::{Answers, Cell, Claim, Curves, Design, Experiment, Pivot, View};
 use polariscope_report::Axis;
 
 use crate::grid::{along, falls, grid, rises, text};
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: false,
     minutes: 2.5,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Simplicity {
             lab: lab.clone(),
@@ -144,6 +145,13 @@ impl View for Simplicity {
         "A linear cue and a circle both tell the label. Is the simpler one taken, or the one that lies where the architecture \
          looks?"
             .into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "The one that lies where the architecture looks: the later the linear cue lies, the less it is relied on and the more the circle.",
+            "Not the one that lies where the architecture looks: the later the linear cue lies, the more it is relied on and the less the circle.",
+        )
     }
 
     fn curves(&self) -> Vec<Curves<'_>> {

@@ -3,8 +3,8 @@
 
 use polariscope_data::{Labels, Split};
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Grid, Scale as Values, Select, Table, Test, View, Wanted,
-    shown,
+    Answers, Cell, Claim, Design, Experiment, Grid, Scale as Values, Select, Table, Test, View,
+    Wanted, shown,
 };
 use polariscope_random::Stream;
 use polariscope_report::{Axis, Section};
@@ -26,6 +26,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet-avg",
     images: false,
     minutes: 1.0,
+    own: &[],
     make: |lab| {
         Ok(Box::new(Velocity {
             lab: lab.clone(),
@@ -153,6 +154,13 @@ impl View for Velocity {
 
     fn asked(&self) -> String {
         "Random labels must be learnt by heart. Does the geometry move as much where the architecture does not look?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does not: data along G move it more than data that are flipped away from G.",
+            "It moves there more: data along G move it less than data that are flipped away from G.",
+        )
     }
 
     fn words(&self, table: &Table) -> String {

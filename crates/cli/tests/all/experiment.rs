@@ -5,7 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{directory, program, refused, run, succeed};
+use crate::planted;
+use polariscope::verbs::experiment::registry::entries;
 use polariscope_data::npy;
+use polariscope_diff::Place;
+use polariscope_experiment::{Data, Entry, Outcome, Settings, Study};
 use polariscope_random::Stream;
 use serde_json::Value;
 
@@ -14,12 +18,16 @@ const DIM: usize = 3 * 4 * 4;
 
 /// Normal images of 3x4x4; the class is the sign of the product of the first channel at two neighbouring positions.
 fn planted(dir: &Path) {
-    let mut x = vec![0.0_f32; COUNT * DIM];
+    planted_samples(dir, COUNT);
+}
+
+fn planted_samples(dir: &Path, count: usize) {
+    let mut x = vec![0.0_f32; count * DIM];
     Stream::new(1, 0, "planted").normal(1.0, &mut x);
     let class = |x: &[f32]| i64::from(x[0] * x[1] > 0.0);
     let y: Vec<i64> = x.chunks_exact(DIM).map(class).collect();
-    fs::write(dir.join("x.npy"), npy::encode(&[COUNT, 3, 4, 4], &x)).unwrap();
-    fs::write(dir.join("y.npy"), npy::encode(&[COUNT], &y)).unwrap();
+    fs::write(dir.join("x.npy"), npy::encode(&[count, 3, 4, 4], &x)).unwrap();
+    fs::write(dir.join("y.npy"), npy::encode(&[count], &y)).unwrap();
 }
 
 const DATA: &str = "npy:x.npy,y.npy?test=80";
@@ -195,22 +203,124 @@ fn bad_usage_is_one_line() {
     wrong(&["list", "--out", "x"], "writes no files");
 }
 
+/// Every registered experiment is listed and every listed one is registered, in the same order.
 #[test]
-fn the_list_has_every_experiment() {
+fn the_list_is_the_registry() {
     let dir = directory("experiment-list");
-    let text = succeed(&dir, &["experiment", "list"]);
-    for name in [
-        "doughnut",
-        "nad-accuracy",
-        "sample-drop",
-        "which-geometry",
-        "spectra",
-    ] {
-        assert!(text.contains(name), "{text}");
-    }
+    let registered: Vec<&str> = entries().map(|e| e.about().name).collect();
     let json = succeed(&dir, &["experiment", "list", "--json"]);
-    let list: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(list[0]["name"], "g-gallery");
+    let list: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let listed: Vec<&str> = list.iter().map(|e| e["name"].as_str().unwrap()).collect();
+    assert_eq!(listed, registered);
+    let mut distinct = registered.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), registered.len());
+    for (item, entry) in list.iter().zip(entries()) {
+        assert_eq!(item["line"], entry.about().line);
+        assert_eq!(item["images"], entry.about().images);
+    }
+    let text = succeed(&dir, &["experiment", "list"]);
+    for name in registered {
+        assert!(text.contains(&format!("{name} ")), "{name}: {text}");
+    }
+}
+
+/// A name that is mistyped is put right, and an option that only others take is refused.
+#[test]
+fn every_experiment_refuses_what_is_not_its_own() {
+    let dir = directory("experiment-refusals");
+    let mut options: Vec<&str> = entries().flat_map(|e| e.about().options.to_vec()).collect();
+    options.sort_unstable();
+    options.dedup();
+    for entry in entries() {
+        let about = entry.about();
+        let line = refused(&dir, &["experiment", &format!("{}x", about.name)]);
+        let near = format!("did you mean {}?", about.name);
+        assert!(line.contains(&near), "{line}");
+        for option in options.iter().filter(|o| !about.options.contains(o)) {
+            let mut settings = Settings::default();
+            settings.options.insert(option.to_string(), true.into());
+            let wrong = entry.make(&settings, Place::default()).err().unwrap();
+            let wanted = format!("‹{option}› is not an option of {}", about.name);
+            assert!(wrong.to_string().contains(&wanted), "{wrong}");
+        }
+    }
+}
+
+/// An experiment with what it needs and nothing more.
+fn study(entry: &dyn Entry, images: &str) -> Box<dyn Study> {
+    let about = entry.about();
+    let mut settings = Settings::default();
+    let mut set = |name: &str, value: toml::Value| {
+        if about.options.contains(&name) {
+            settings.options.insert(name.into(), value);
+        }
+    };
+    set("runs", 3.into());
+    set("sigma", 1.0.into());
+    match about.data {
+        Data::Own => {}
+        Data::Cifar10 => set("data", "cifar10:elsewhere".into()),
+        Data::Images => {
+            set("data", images.into());
+            set("train", 256.into());
+            set("test", 100.into());
+        }
+    }
+    entry.make(&settings, Place::default()).unwrap()
+}
+
+/// The Answer of a page is a sentence, and it is another one where the claims hold, where they are shown wrong, where they
+/// are open and where they differ.
+#[test]
+fn every_answer_follows_from_its_table() {
+    let dir = directory("experiment-answers");
+    planted_samples(&dir, 400);
+    let [x, y] = ["x.npy", "y.npy"].map(|file| dir.join(file).display().to_string());
+    let images = format!("npy:{x},{y}?test=120");
+    for entry in entries() {
+        let study = study(entry, &images);
+        let (name, design, claims) = (study.name(), study.design(), study.claims());
+        assert_eq!(name, entry.about().name);
+        assert!(study.asked().contains('?'), "{name}: {}", study.asked());
+        let holds = planted::judged(&design, &claims, Outcome::Holds);
+        let fails = planted::judged(&design, &claims, Outcome::Fails);
+        let open = planted::open(&design, &claims);
+        for (verdicts, wanted) in [
+            (&holds, Outcome::Holds),
+            (&fails, Outcome::Fails),
+            (&open, Outcome::Undecided),
+        ] {
+            for verdict in verdicts.iter() {
+                assert_eq!(verdict.outcome, wanted, "{name}: {verdict:?}");
+            }
+        }
+        let mut all = vec![holds.clone(), fails.clone(), open.clone()];
+        if claims.len() > 1 {
+            all.push([&holds[..1], &fails[1..]].concat());
+            all.push([&holds[..1], &open[1..]].concat());
+            all.push([&fails[..1], &open[1..]].concat());
+        }
+        let answers: Vec<String> = all.iter().map(|v| study.answers().sentence(v)).collect();
+        for (i, answer) in answers.iter().enumerate() {
+            assert!(
+                answer.ends_with('.') && answer.len() > 20,
+                "{name}: {answer}"
+            );
+            assert!(!answers[..i].contains(answer), "{name}: {answer}");
+        }
+        // What is shown wrong is named, and what is open too where it is little.
+        for (verdicts, answer) in all.iter().zip(&answers).skip(3) {
+            let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
+            let open = of(Outcome::Undecided).count();
+            let named = of(Outcome::Undecided).take(if open <= 3 { open } else { 0 });
+            for verdict in of(Outcome::Fails).chain(named) {
+                assert!(answer.contains(&verdict.words), "{name}: {answer}");
+            }
+            assert!(open <= 3 || answer.contains(&format!("{open} stay open")));
+        }
+    }
 }
 
 /// The same question again is answered from what is there; the page holds the verdict.

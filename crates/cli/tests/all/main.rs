@@ -11,6 +11,7 @@ mod experiment;
 mod geometry;
 mod init;
 mod kernel;
+mod planted;
 mod predict;
 mod regress;
 mod run_directory;

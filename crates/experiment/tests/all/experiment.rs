@@ -147,13 +147,17 @@ fn differences_are_paired_by_run() {
             },
         )
     };
-    // Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1/√3.
+    // Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1/√3; t₂ = 4.303 of them are 0.248.
     let table = measured(&[("a", &[1.1, 2.2, 3.3]), ("b", &[1.0, 2.0, 3.0])]);
     let verdict = claim("a", "b").judge(&table);
     let statistic = verdict.statistic.unwrap();
     assert!((statistic.value - 0.2).abs() < 1e-12);
     assert!((statistic.standard_error.unwrap() - 0.1 / 3f64.sqrt()).abs() < 1e-12);
-    assert_eq!(verdict.outcome, Outcome::Holds);
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    assert!(verdict.rule.contains("4.30"), "{}", verdict.rule);
+    // Differences 0.2, 0.25, 0.3: mean 0.25; t₂ standard errors are 0.124.
+    let table = measured(&[("a", &[1.2, 2.25, 3.3]), ("b", &[1.0, 2.0, 3.0])]);
+    assert_eq!(claim("a", "b").judge(&table).outcome, Outcome::Holds);
     assert_eq!(claim("b", "a").judge(&table).outcome, Outcome::Fails);
     // Differences 1, −1, 1: mean 1/3, standard error 2/3.
     let table = measured(&[("a", &[1.0, 0.0, 1.0]), ("b", &[0.0, 1.0, 0.0])]);
@@ -240,14 +244,15 @@ fn exponents_are_contrasts_of_logarithms() {
     let statistic = near(-2.0, 0.5).statistic.unwrap();
     assert!((statistic.value + 1.9).abs() < 1e-12);
     assert!((statistic.standard_error.unwrap() - 0.1).abs() < 1e-12);
-    // 0.1 away with ±0.2: surely within 0.31, not surely within 0.2, surely beyond 0.5 of −1.
-    assert_eq!(near(-2.0, 0.31).outcome, Outcome::Holds);
-    assert_eq!(near(-2.0, 0.2).outcome, Outcome::Undecided);
-    assert_eq!(near(-1.0, 0.5).outcome, Outcome::Fails);
+    // 0.1 away, and t₁ = 12.706 standard errors are 1.27: surely within 1.38, not surely within 1.36, surely beyond 0.5 of 1.
+    assert_eq!(near(-2.0, 1.38).outcome, Outcome::Holds);
+    assert_eq!(near(-2.0, 1.36).outcome, Outcome::Undecided);
+    assert_eq!(near(-1.0, 0.5).outcome, Outcome::Undecided);
+    assert_eq!(near(1.0, 0.5).outcome, Outcome::Fails);
     assert_eq!(judge(Wanted::Positive).outcome, Outcome::Fails);
 }
 
-/// Σ w y by hand: 3 − ½·1 − ½·2 = 1.5 and 4 − ½·1 − ½·2 = 2.5; mean 2, standard error ½.
+/// Σ w y by hand: 3 − ½·1 − ½·2 = 1.5 and 4 − ½·1 − ½·2 = 2.5; mean 2, standard error ½, of which t₁ are 6.35.
 #[test]
 fn contrasts_are_weighted_sums_in_each_run() {
     let table = measured(&[("a", &[3.0, 4.0]), ("b", &[1.0, 1.0]), ("c", &[2.0, 2.0])]);
@@ -258,13 +263,17 @@ fn contrasts_are_weighted_sums_in_each_run() {
         terms,
         wanted: Wanted::Positive,
     };
-    let verdict = Claim::new("", test).judge(&table);
+    let claim = Claim::new("", test);
+    let verdict = claim.judge(&table);
     let statistic = verdict.statistic.unwrap();
     assert_eq!(
         (statistic.value, statistic.standard_error),
         (2.0, Some(0.5))
     );
-    assert_eq!(verdict.outcome, Outcome::Holds);
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    // 8.5 and 9.5: mean 9.
+    let table = measured(&[("a", &[10.0, 11.0]), ("b", &[1.0, 1.0]), ("c", &[2.0, 2.0])]);
+    assert_eq!(claim.judge(&table).outcome, Outcome::Holds);
 }
 
 /// Of 8 rows the mean of z² may reach 1 + 3/2.
@@ -284,19 +293,64 @@ fn scatter_is_as_large_as_chance_makes_it() {
 }
 
 #[test]
-fn levels_are_above_or_below_by_two_errors() {
+fn levels_are_above_or_below_by_the_interval() {
     let judge = |wanted| {
         let table = measured(&[("a", &[0.9, 1.0, 1.1])]);
         Claim::new("", level("y", at("a"), wanted))
             .judge(&table)
             .outcome
     };
-    // Mean 1, standard error 0.1/√3 ≈ 0.058.
-    assert_eq!(judge(Wanted::AtLeast(0.88)), Outcome::Holds);
-    assert_eq!(judge(Wanted::AtLeast(0.89)), Outcome::Undecided);
-    assert_eq!(judge(Wanted::AtLeast(1.12)), Outcome::Fails);
-    assert_eq!(judge(Wanted::AtMost(1.12)), Outcome::Holds);
-    assert_eq!(judge(Wanted::AtMost(0.88)), Outcome::Fails);
+    // Mean 1, standard error 0.1/√3 ≈ 0.058, of which t₂ = 4.303 are 0.248.
+    assert_eq!(judge(Wanted::AtLeast(0.75)), Outcome::Holds);
+    assert_eq!(judge(Wanted::AtLeast(0.76)), Outcome::Undecided);
+    assert_eq!(judge(Wanted::AtLeast(1.25)), Outcome::Fails);
+    assert_eq!(judge(Wanted::AtMost(1.25)), Outcome::Holds);
+    assert_eq!(judge(Wanted::AtMost(0.75)), Outcome::Fails);
+}
+
+/// Two rows a run: their means 0.5 and 0.7 are two numbers, not four.
+#[test]
+fn rows_of_a_run_are_one_number() {
+    let design = Design::product(&[("x", &["a", "b"])], 2, &["y"]);
+    let mut table = Table::new(&design);
+    let y = |c: &Cell| 0.4 + 0.2 * f64::from(u8::from(c.level("x") == "b")) + 0.2 * c.run as f64;
+    let measure = |c: &Cell| Ok::<_, ()>(vec![y(c)]);
+    design
+        .fill(&mut table, 1, measure, |_| {}, |_| Ok(()))
+        .unwrap();
+    let test = level("y", Select::default(), Wanted::Positive);
+    let verdict = Claim::new("", test).judge(&table);
+    let statistic = verdict.statistic.unwrap();
+    assert!((statistic.value - 0.6).abs() < 1e-12);
+    assert!((statistic.standard_error.unwrap() - 0.1).abs() < 1e-12);
+    assert_eq!((statistic.runs, verdict.outcome), (2, Outcome::Undecided));
+}
+
+/// One run has a mean and no error, whatever is claimed of it.
+#[test]
+fn one_run_decides_nothing() {
+    let table = measured(&[("a", &[5.0]), ("b", &[0.0])]);
+    let near = Wanted::Near {
+        value: 5.0,
+        tolerance: 1.0,
+    };
+    for wanted in [
+        Wanted::Positive,
+        Wanted::AtLeast(1.0),
+        Wanted::AtMost(9.0),
+        near,
+    ] {
+        let range = Test::Range {
+            measure: "y",
+            along: vec![at("a"), at("b")],
+            wanted,
+        };
+        for test in [level("y", at("a"), wanted), range] {
+            let verdict = Claim::new("", test).judge(&table);
+            assert_eq!(verdict.outcome, Outcome::Undecided, "{}", verdict.rule);
+            assert!(verdict.rule.contains("two runs"), "{}", verdict.rule);
+        }
+    }
 }
 
 #[test]
@@ -312,14 +366,14 @@ fn ranges_are_between_the_extreme_means() {
         };
         Claim::new("", test).judge(&table)
     };
-    // 0.9 − 0.2; both have an error of 0.1.
-    let found = judge(Wanted::AtLeast(0.4));
+    // 0.9 − 0.2; both have an error of 0.1, together 0.141 with 2 degrees of freedom: t₂ of them are 0.608.
+    let found = judge(Wanted::AtLeast(0.09));
     let statistic = found.statistic.unwrap();
     assert!((statistic.value - 0.7).abs() < 1e-12);
     assert!((statistic.standard_error.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
     assert_eq!(found.outcome, Outcome::Holds);
-    assert_eq!(judge(Wanted::AtLeast(0.5)).outcome, Outcome::Undecided);
-    assert_eq!(judge(Wanted::AtMost(0.4)).outcome, Outcome::Fails);
+    assert_eq!(judge(Wanted::AtLeast(0.1)).outcome, Outcome::Undecided);
+    assert_eq!(judge(Wanted::AtMost(0.09)).outcome, Outcome::Fails);
 }
 
 #[test]
@@ -377,7 +431,7 @@ fn measures_go_together_by_rank() {
     assert!((found.statistic.unwrap().value - 0.9).abs() < 1e-12);
     assert_eq!(found.outcome, Outcome::Holds);
     assert_eq!(judge(0.9).outcome, Outcome::Holds);
-    // atanh 0.95 − atanh 0.9 = 0.36, two errors are 2 √(1.405/2) = 1.68.
+    // atanh 0.95 − atanh 0.9 = 0.36, 1.96 errors are 1.96 √(1.405/2) = 1.64.
     assert_eq!(judge(0.95).outcome, Outcome::Undecided);
     assert_eq!(judge(0.999).outcome, Outcome::Fails);
 }

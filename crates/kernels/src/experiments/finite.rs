@@ -22,6 +22,7 @@ use polariscope_train::{
     BatchSize, Config, Evaluator, Labels, Length, Loss, Optimiser, Quiet, Samples, Schedule, State,
     TrainError, Trainer,
 };
+use serde::{Deserialize, Serialize};
 
 use super::{ExperimentError, Part, Precision, convert};
 
@@ -37,15 +38,19 @@ const PROBES: usize = 128;
 const ITERATIONS: usize = 8;
 
 /// How a system learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Training {
     /// At infinite width, by its kernel.
+    #[serde(rename = "ntk")]
     Ntk,
     /// A small rate, centred.
+    #[serde(rename = "nn")]
     Nn,
     /// A larger rate with weight decay, not centred.
+    #[serde(rename = "nn+")]
     NnPlus,
     /// The same with MixUp.
+    #[serde(rename = "nn++")]
     NnPlusPlus,
 }
 

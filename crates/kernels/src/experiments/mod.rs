@@ -7,25 +7,31 @@
 //! - [`Dide`] (Fig 3): learning curves, and whether they bend.
 //! - [`Spectra`] (Fig 5): eigenvalues on products of spheres, and how they decay with the dimension.
 //!
+//! Each is made from settings with defaults of its own and brings its view; [`entries`] lists them.
+//!
 //! A run draws its own samples, its own transformations and its own weights from (seed, run). Nothing that a cell
 //! measures depends on other cells.
 
 mod dide;
+mod entries;
 mod error;
 mod finite;
 mod infinite;
 mod problem;
 mod rotations;
+mod settings;
 mod spectra;
 mod symmetry_breaking;
 mod system;
 
 pub use dide::{Dide, Flips};
+pub use entries::entries;
 pub use error::ExperimentError;
 pub use finite::{Finite, Training};
 pub use infinite::{RIDGE, regression};
 pub use problem::{Part, Problem};
 pub use rotations::Rotations;
+pub use settings::Sizes;
 pub use spectra::{Spectra, SpectraSizes};
 pub use symmetry_breaking::{Kept, SymmetryBreaking};
 pub use system::System;

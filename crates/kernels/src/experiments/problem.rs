@@ -13,6 +13,7 @@ use crate::symmetry::Element;
 /// Data that runs draw from.
 #[derive(Clone, Debug)]
 pub struct Problem {
+    name: String,
     shape: Shape,
     classes: usize,
     train: Split,
@@ -59,6 +60,7 @@ impl Problem {
             }
         }
         Ok(Problem {
+            name: data.name,
             shape,
             classes: data.classes,
             train: data.train,
@@ -66,6 +68,11 @@ impl Problem {
             counts: [train, test],
             seed,
         })
+    }
+
+    /// What the data are called.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Shape of a sample.

@@ -28,6 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
     architecture: "lenet",
     images: false,
     minutes: 9.0,
+    own: &["sigma", "accuracies"],
     make: |lab| {
         Ok(Box::new(WhichGeometry {
             candidates: Candidates::of(lab)?,

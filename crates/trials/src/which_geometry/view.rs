@@ -1,6 +1,6 @@
 //! The page of `which-geometry`.
 
-use polariscope_experiment::{Grid, Table, View};
+use polariscope_experiment::{Answers, Grid, Table, View};
 use polariscope_report::{
     Align, Axis, BarChart, Bars, Plot, Section, Series, Table as Rows, pretty,
 };
@@ -195,6 +195,18 @@ impl View for WhichGeometry {
 
     fn asked(&self) -> String {
         "Along which directions does a network learn, and which geometry of untrained networks knew it?".into()
+    }
+
+    fn answers(&self) -> Answers {
+        let first = self.candidates.first();
+        Answers::new(
+            format!(
+                "Every geometry knew it, and {first} orders directions better than those that are not coherent."
+            ),
+            format!(
+                "None knew it: every geometry orders directions the other way round, and {first} more so than those that are not coherent."
+            ),
+        )
     }
 
     fn words(&self, table: &Table) -> String {

@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
+use polariscope_experiment::{Answer, Data, Entry, Numbers};
 use polariscope_report::{Align, Page, Section, Table, counted, duration};
+use polariscope_trials::cifar10;
 
-use super::answer::Answer;
-use super::{ExperimentArgs, KERNELS, Name, one, trials};
-use crate::args::Common;
+use super::registry::entries;
+use super::{ExperimentArgs, Name, place, runner};
+use crate::args::{Common, Dtype};
 use crate::error::CliError;
 use crate::output;
 use crate::run::write_atomically;
@@ -26,9 +28,42 @@ fn overview(table: Table) -> Page {
     page
 }
 
+/// The data of an experiment, from the directory of CIFAR-10; an error says what it needs.
+fn data(needed: Data, directory: Option<&str>) -> Result<Option<String>, &'static str> {
+    match (needed, directory) {
+        (Data::Own, _) => Ok(None),
+        (_, None) => Err("needs --data cifar10:DIR"),
+        (Data::Cifar10, Some(directory)) => Ok(Some(format!("cifar10:{directory}"))),
+        (Data::Images, Some(directory)) => {
+            Ok(Some(format!("cifar10:{directory}?pool=4&standardise")))
+        }
+    }
+}
+
+/// Runs one of them, in a directory of its own.
+fn one(
+    entry: &'static dyn Entry,
+    data: Option<String>,
+    (args, common): (&ExperimentArgs, &Common),
+) -> Result<Answer, CliError> {
+    let about = entry.about();
+    let own = ExperimentArgs {
+        name: Name::One(entry),
+        data,
+        ..args.clone()
+    };
+    let mut common = place(&about, common);
+    common.out = common.out.map(|out| out.join(about.name));
+    // Those that know single precision alone are run in it.
+    if let [Numbers::F32] = about.numbers {
+        common.dtype = Dtype::F32;
+    }
+    runner::conduct(entry, &own, &common)
+}
+
 /// Runs every experiment that has its data; a finished one is only shown.
 pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
-    let directory = args.data.as_deref().map(trials::directory).transpose()?;
+    let directory = args.data.as_deref().map(cifar10).transpose()?;
     let directory = directory.map(|d| d.display().to_string());
     let mut table = Table::new([
         ("experiment", Align::Left),
@@ -38,33 +73,17 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         ("took", Align::Right),
     ]);
     let mut failed = 0;
-    for name in polariscope_trials::TRIALS
-        .iter()
-        .map(Name::Trial)
-        .chain(KERNELS)
-    {
-        let data = match (name, &directory) {
-            (Name::Trial(entry), _) if !entry.images => None,
-            (Name::Spectra, _) => None,
-            (_, None) => {
-                let why = "needs --data cifar10:DIR";
-                table.push([name.text(), "", "", "", why].map(Into::into));
+    for entry in entries() {
+        let about = entry.about();
+        let data = match data(about.data, directory.as_deref()) {
+            Ok(data) => data,
+            Err(why) => {
+                table.push([about.name, "", "", "", why].map(Into::into));
                 continue;
             }
-            (Name::Trial(_), Some(directory)) => Some(format!("cifar10:{directory}")),
-            (_, Some(directory)) => Some(format!("cifar10:{directory}?pool=4&standardise")),
-        };
-        let own = ExperimentArgs {
-            name,
-            data,
-            ..args.clone()
-        };
-        let place = Common {
-            out: common.out.as_ref().map(|out| out.join(name.text())),
-            ..common.clone()
         };
         let started = Instant::now();
-        let found = one(&own, &place);
+        let found = one(entry, data, (args, common));
         let took = duration(started.elapsed().as_secs_f64());
         match found {
             Ok(Answer {
@@ -73,7 +92,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
                 undecided,
                 ..
             }) => table.push([
-                name.text().into(),
+                about.name.into(),
                 (holds as u64).into(),
                 (fails as u64).into(),
                 (undecided as u64).into(),
@@ -81,7 +100,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
             ]),
             Err(e) => {
                 failed += 1;
-                table.push([name.text(), "", "", "", &e.to_string()].map(Into::into));
+                table.push([about.name, "", "", "", &e.to_string()].map(Into::into));
             }
         }
     }

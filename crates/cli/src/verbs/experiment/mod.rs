@@ -1,32 +1,27 @@
 //! `experiment`: a grid of conditions and runs, a table, verdicts by statistics fixed beforehand, a page.
 //!
-//! The runner knows nothing of what is measured: it takes an experiment and a view of its table.
+//! What is measured and how it is shown is the experiment's own business: here are arguments, the run directory and the
+//! printing, the same for all that are in the registry.
 
 mod all;
-mod answer;
-mod dide;
-mod options;
-mod page;
-mod rotations;
+mod list;
+mod look;
+pub mod registry;
 mod runner;
-mod spectra;
-mod symmetry_breaking;
-mod trials;
+mod settings;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use polariscope_diff::{Device, Precision};
+use polariscope_experiment::{About, Entry, Size};
 use polariscope_graph::nearest;
-use polariscope_kernels::experiments::{ExperimentError, System, Training};
-use polariscope_trials::{Entry, TRIALS};
 
-use answer::Answer;
-
-use crate::args::{Common, Dtype, count, positive};
+use crate::args::{Common, count, positive};
 use crate::error::CliError;
 use crate::output::note;
+use registry::{entries, entry};
 
 /// What `experiment` takes.
 #[derive(Clone, Debug, Args)]
@@ -79,7 +74,7 @@ pub struct ExperimentArgs {
         value_delimiter = ',',
         help_heading = "Experiment"
     )]
-    pub training: Vec<Training>,
+    pub training: Vec<String>,
     /// rotations: a list of fcn, lcn, vec, lap4, lap8, gap [default: all]
     #[arg(
         long,
@@ -87,7 +82,7 @@ pub struct ExperimentArgs {
         value_delimiter = ',',
         help_heading = "Experiment"
     )]
-    pub systems: Vec<System>,
+    pub systems: Vec<String>,
     /// rotations: without the three groups of permutations
     #[arg(long, help_heading = "Experiment")]
     pub no_permutations: bool,
@@ -110,78 +105,53 @@ pub struct ExperimentArgs {
     pub flips: bool,
 }
 
-/// Which experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is to be done.
+#[derive(Clone, Copy)]
 pub enum Name {
-    /// Performance against symmetry.
-    Rotations,
-    /// VEC_n between GAP_n and VEC_∞.
-    SymmetryBreaking,
-    /// Learning curves.
-    Dide,
-    /// Eigenvalue decay.
-    Spectra,
-    /// One that trains networks to test what their geometry predicted.
-    Trial(&'static Entry),
-    /// Names them.
+    /// One experiment.
+    One(&'static dyn Entry),
+    /// Name them.
     List,
-    /// Every one.
+    /// Run every one.
     All,
+}
+
+/// Names that are no experiment.
+const LIST: &str = "list";
+const ALL: &str = "all";
+
+impl std::fmt::Debug for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text())
+    }
 }
 
 impl Name {
     /// As it is typed.
-    pub fn text(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
-            Name::Rotations => "rotations",
-            Name::SymmetryBreaking => "symmetry-breaking",
-            Name::Dide => "dide",
-            Name::Spectra => "spectra",
-            Name::Trial(entry) => entry.name,
-            Name::List => "list",
-            Name::All => "all",
+            Name::One(entry) => entry.about().name,
+            Name::List => LIST,
+            Name::All => ALL,
         }
-    }
-
-    /// The options with the device that the experiment runs on. Spectra has closed forms and sums over points of spheres,
-    /// nothing for a GPU.
-    fn place(self, common: &Common) -> Common {
-        let mut common = common.clone();
-        if self == Name::Spectra && common.device != Device::Cpu {
-            let words = "experiment spectra has nothing for a GPU: it runs on the processor";
-            note(&common, words);
-            common.device = Device::Cpu;
-            common.precision = Precision::Full;
-        }
-        common
-    }
-
-    /// Every name.
-    fn every() -> impl Iterator<Item = Name> {
-        let trials = TRIALS.iter().map(Name::Trial);
-        trials.chain(KERNELS).chain([Name::List, Name::All])
     }
 }
-
-/// The experiments on kernels.
-const KERNELS: [Name; 4] = [
-    Name::Rotations,
-    Name::SymmetryBreaking,
-    Name::Dide,
-    Name::Spectra,
-];
 
 impl FromStr for Name {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // What which-geometry was called while it had directions that a geometry had chosen.
-        if text == "radius" {
-            return Err("it has become which-geometry".into());
+        let experiments = || entries().map(|entry| entry.about().name);
+        let names = || experiments().chain([LIST, ALL]);
+        match text {
+            LIST => return Ok(Name::List),
+            ALL => return Ok(Name::All),
+            // What which-geometry was called while it had directions that a geometry had chosen.
+            "radius" => return Err("it has become which-geometry".into()),
+            _ => {}
         }
-        let names = || Name::every().map(Name::text);
-        Name::every()
-            .find(|n| n.text() == text)
+        entry(text)
+            .map(Name::One)
             .ok_or_else(|| match nearest(text, names()) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
@@ -198,46 +168,57 @@ pub enum Scale {
     Paper,
 }
 
-/// Runs an experiment, goes on with it, or shows what came of it.
-pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
-    options::refuse(args, common)?;
-    match args.name {
-        Name::List => trials::list(common),
-        Name::All => all::run(args, common),
-        _ => one(args, common).map(|_| ()),
-    }
-}
-
-/// Runs one experiment.
-fn one(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
-    let common = &args.name.place(common);
-    match (args.name, common.dtype) {
-        (Name::Rotations, Dtype::F32) => rotations::run::<f32>(args, common),
-        (Name::Rotations, Dtype::F64) => rotations::run::<f64>(args, common),
-        (Name::SymmetryBreaking, Dtype::F32) => symmetry_breaking::run::<f32>(args, common),
-        (Name::SymmetryBreaking, Dtype::F64) => symmetry_breaking::run::<f64>(args, common),
-        (Name::Dide, Dtype::F32) => dide::run::<f32>(args, common),
-        (Name::Dide, Dtype::F64) => dide::run::<f64>(args, common),
-        (Name::Spectra, _) => spectra::run(args, common),
-        (Name::Trial(entry), _) => trials::run(entry, args, common),
-        (Name::List | Name::All, _) => Err(CliError::Usage("this is no experiment".into())),
-    }
-}
-
-impl From<ExperimentError> for CliError {
-    fn from(e: ExperimentError) -> Self {
-        match e {
-            ExperimentError::Train(e) => e.into(),
-            ExperimentError::Kernel(e) => e.into(),
-            ExperimentError::Graph(e) => e.into(),
-            ExperimentError::Inference(_) => CliError::Failed(e.to_string()),
-            ExperimentError::Shape { .. }
-            | ExperimentError::Classes { .. }
-            | ExperimentError::Samples { .. }
-            | ExperimentError::System { .. }
-            | ExperimentError::Training { .. }
-            | ExperimentError::Symmetry(_)
-            | ExperimentError::Sphere(_) => CliError::Usage(e.to_string()),
+impl Scale {
+    fn size(self) -> Size {
+        match self {
+            Scale::Small => Size::Small,
+            Scale::Paper => Size::Paper,
         }
     }
+}
+
+/// Runs an experiment, goes on with it, or shows what came of it.
+pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
+    match args.name {
+        Name::List => {
+            args.refuse(common, &[])?;
+            list::run(common)
+        }
+        Name::All => {
+            args.refuse(common, &["data", "runs"])?;
+            all::run(args, common)
+        }
+        Name::One(entry) => {
+            runner::conduct(entry, args, &place(&entry.about(), common)).map(|_| ())
+        }
+    }
+}
+
+impl ExperimentArgs {
+    /// Refuses options that a name beside the experiments does not take.
+    fn refuse(&self, common: &Common, takes: &[&str]) -> Result<(), CliError> {
+        let (name, settings) = (self.name.text(), self.settings(common));
+        settings.refuse(name, takes)?;
+        match settings.only.is_empty() {
+            true => Ok(()),
+            false => Err(CliError::Usage(format!(
+                "--only is not an option of {name}; leave it out"
+            ))),
+        }
+    }
+}
+
+/// The options with the device that the experiment runs on.
+fn place(about: &About, common: &Common) -> Common {
+    let mut common = common.clone();
+    if !about.gpu && common.device != Device::Cpu {
+        let words = format!(
+            "experiment {} has nothing for a GPU: it runs on the processor",
+            about.name
+        );
+        note(&common, &words);
+        common.device = Device::Cpu;
+        common.precision = Precision::Full;
+    }
+    common
 }

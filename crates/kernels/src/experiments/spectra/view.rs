@@ -1,76 +1,9 @@
-//! `experiment spectra`.
+//! How spectra are shown.
 
-use polariscope_experiment::{Grid, Select, Table, View, levels, shown};
-use polariscope_kernels::experiments::{Spectra, SpectraSizes};
-use polariscope_kernels::spheres::{Kind, Profile};
-use polariscope_meanfield::dual::{Pair, dual};
+use polariscope_experiment::{Answers, Grid, Select, Table, View, levels, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series, pretty};
 
-use super::answer::Answer;
-use super::options::Sizes;
-use super::runner::conduct;
-use super::{ExperimentArgs, Scale};
-use crate::args::Common;
-use crate::error::CliError;
-
-/// Numbers in a mini-patch, and mini-patches in a patch.
-const D0: usize = 3;
-const S: usize = 3;
-
-/// Runs it.
-pub fn run(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
-    let sizes = Sizes::new(args);
-    let patches: &[usize] = match args.scale {
-        Scale::Small => &[4, 8, 16],
-        Scale::Paper => &[4, 8, 16, 32],
-    };
-    let sizes = SpectraSizes {
-        patches: patches.to_vec(),
-        d0: D0,
-        s: S,
-        points: sizes.train,
-        runs: sizes.runs,
-        seed: common.seed,
-    };
-    let integer = |n: usize| toml::Value::Integer(n as i64);
-    let configuration = toml::Table::from_iter([
-        ("runs".to_string(), integer(sizes.runs as usize)),
-        ("points".to_string(), integer(sizes.points)),
-        ("d0".to_string(), integer(D0)),
-        ("s".to_string(), integer(S)),
-        (
-            "p".to_string(),
-            toml::Value::Array(patches.iter().map(|&p| integer(p)).collect()),
-        ),
-    ]);
-    let view = Picture {
-        points: sizes.points,
-    };
-    let relu = polariscope_graph::Activation::Relu;
-    let profile = Profile::hidden(
-        "relu-ntk",
-        Kind::Ntk,
-        std::f64::consts::SQRT_2,
-        move |q, c| {
-            let found = dual(
-                relu,
-                Pair {
-                    q11: q,
-                    q12: c,
-                    q22: q,
-                },
-            );
-            (found.value, found.slope)
-        },
-    );
-    let experiment = Spectra::new(sizes, profile)?;
-    conduct(&experiment, &view, configuration, 0.0, (args, common))
-}
-
-/// How it is shown.
-struct Picture {
-    points: usize,
-}
+use super::Spectra;
 
 /// A level of a spectrum as the table has it.
 struct Row {
@@ -155,7 +88,7 @@ fn scaling(table: &Table, class: &str) -> Plot {
     }
 }
 
-impl View for Picture {
+impl View for Spectra {
     fn name(&self) -> &'static str {
         "spectra"
     }
@@ -167,8 +100,17 @@ impl View for Picture {
     fn asked(&self) -> String {
         format!(
             "How fast do the eigenvalues of FCN, VEC and GAP fall with the degree of a function and with the dimension? ReLU \
-             NTK of one hidden layer on p spheres of dimension {D0}, patches of {S}, {} points a run.",
-            self.points
+             NTK of one hidden layer on p spheres of dimension {}, patches of {}, {} points a run.",
+            self.sizes.d0, self.sizes.s, self.sizes.points
+        )
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "With the number p of patches, eigenvalues of degree r fall as p to the power −r for FCN and as 1/p for VEC and \
+             GAP, and sampled ones are the exact ones but for sampling.",
+            "They fall otherwise than as p to the power −r for FCN and as 1/p for VEC and GAP, and sampled ones are not the \
+             exact ones.",
         )
     }
 

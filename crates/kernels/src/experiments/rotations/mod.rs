@@ -1,6 +1,9 @@
 //! Performance against symmetry (Fig 1): every system under every group, on data that a random element of the group has
 //! transformed, training and test samples alike.
 
+mod settings;
+mod view;
+
 use std::marker::PhantomData;
 
 use polariscope_diff::Place;
@@ -10,6 +13,7 @@ use polariscope_random::Stream;
 use super::infinite::{operations, regression};
 use super::{ExperimentError, Finite, Precision, Problem, System, Training, accuracy, mean_square};
 use crate::symmetry::{Element, Group};
+pub(super) use settings::ENTRY;
 
 /// The data as they are.
 pub(super) const NONE: &str = "none";

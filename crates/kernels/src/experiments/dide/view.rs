@@ -1,68 +1,10 @@
-//! `experiment dide`.
+//! How learning curves are shown.
 
-use std::marker::PhantomData;
-
-use polariscope_experiment::{Grid, Mean, Pivot, Table, View, levels, shown};
-use polariscope_kernels::experiments::{Dide, Flips, Precision};
+use polariscope_experiment::{Answers, Grid, Mean, Pivot, Table, View, levels, shown};
 use polariscope_report::{Axis, Plot, Section};
 use polariscope_stats::{Estimate, power_law};
 
-use super::ExperimentArgs;
-use super::answer::Answer;
-use super::options::Sizes;
-use super::runner::conduct;
-use crate::args::Common;
-use crate::error::CliError;
-
-/// The smallest training set.
-const SMALLEST: usize = 64;
-
-/// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
-    let sizes = Sizes::new(args);
-    let train = doubling(sizes.train);
-    if train.len() < 3 {
-        return Err(CliError::Usage(format!(
-            "--train {}: a curve needs at least three sizes from {SMALLEST} on, doubling; give at least {}",
-            sizes.train,
-            4 * SMALLEST
-        )));
-    }
-    let (problem, mut configuration) = sizes.problem(args, common)?;
-    configuration.insert("flips".into(), args.flips.into());
-    let bytes = 8.0 * 3.0 * (sizes.train as f64).powi(2);
-    let experiment = Dide::<T> {
-        problem,
-        sizes: train,
-        flips: match args.flips {
-            true => Flips::Last,
-            false => Flips::None,
-        },
-        depth: sizes.depth,
-        width: sizes.width(),
-        steps: sizes.steps,
-        runs: sizes.runs,
-        place: common.place(),
-        precision: PhantomData,
-    };
-    let view = Picture {
-        data: args.data.clone().unwrap_or_default(),
-        width: sizes.width(),
-    };
-    conduct(&experiment, &view, configuration, bytes, (args, common))
-}
-
-/// 64, 128, … and the largest.
-fn doubling(largest: usize) -> Vec<usize> {
-    let powers = (0..).map(|k| SMALLEST << k).take_while(|&m| m < largest);
-    powers.chain([largest]).collect()
-}
-
-/// How it is shown.
-struct Picture {
-    data: String,
-    width: usize,
-}
+use super::{Dide, Precision};
 
 const CURVES: Pivot = Pivot {
     rows: "m",
@@ -72,7 +14,7 @@ const CURVES: Pivot = Pivot {
     unit: 0.01,
 };
 
-impl Picture {
+impl<T> Dide<T> {
     /// `vec-n` as VEC with its width, `vec-inf` as VEC_∞.
     fn label(&self, learner: &str) -> String {
         match learner.split_once('-') {
@@ -102,7 +44,7 @@ fn decay(table: &Table, learner: &str, sizes: &[String]) -> Option<Mean> {
     })
 }
 
-impl View for Picture {
+impl<T: Precision> View for Dide<T> {
     fn name(&self) -> &'static str {
         "dide"
     }
@@ -114,7 +56,14 @@ impl View for Picture {
     fn asked(&self) -> String {
         format!(
             "Does more data teach a network more than its architecture suggests? Data “{}”.",
-            self.data
+            self.problem.name()
+        )
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does: the learning curve of VEC_n bends down, and more than those of VEC_∞, LCN_n and GAP_∞.",
+            "It does not: the learning curve of VEC_n bends up, and less than those of VEC_∞, LCN_n and GAP_∞.",
         )
     }
 
@@ -170,15 +119,5 @@ impl View for Picture {
              it has seen. Bands: a standard error over runs. Networks of finite width are trained with momentum and weight \
              decay, those of infinite width by regression with their NTK (ridge of 0.001 of its mean diagonal).",
         )]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn sizes_double_up_to_the_largest() {
-        assert_eq!(super::doubling(300), [64, 128, 256, 300]);
-        assert_eq!(super::doubling(256), [64, 128, 256]);
-        assert_eq!(super::doubling(10), [10]);
     }
 }

@@ -1,61 +1,11 @@
-//! `experiment rotations`.
+//! How accuracies under groups are shown.
 
-use std::marker::PhantomData;
-
-use polariscope_experiment::{Grid, Pivot, Table, View, levels, shown};
-use polariscope_kernels::experiments::{Precision, Rotations, System};
-use polariscope_kernels::symmetry::Group;
+use polariscope_experiment::{
+    Answers, Claim, Experiment, Grid, Pivot, Table, Test, View, levels, shown,
+};
 use polariscope_report::{Axis, BarChart, Bars, Section};
 
-use super::ExperimentArgs;
-use super::answer::Answer;
-use super::options::Sizes;
-use super::runner::conduct;
-use crate::args::Common;
-use crate::error::CliError;
-
-/// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
-    let sizes = Sizes::new(args);
-    let (problem, mut configuration) = sizes.problem(args, common)?;
-    let systems: Vec<System> = System::ALL
-        .into_iter()
-        .filter(|s| args.systems.is_empty() || args.systems.contains(s))
-        .collect();
-    let groups = match args.no_permutations {
-        true => &Group::SIX[..3],
-        false => &Group::SIX[..],
-    };
-    let names = systems.iter().map(|s| s.name().into()).collect();
-    configuration.insert("systems".into(), toml::Value::Array(names));
-    configuration.insert("permutations".into(), (!args.no_permutations).into());
-    let view = Picture {
-        data: args.data.clone().unwrap_or_default(),
-        train: sizes.train,
-        test: sizes.test,
-    };
-    let bytes = 8.0 * 3.0 * (sizes.train as f64).powi(2);
-    let experiment = Rotations::<T> {
-        problem,
-        systems,
-        groups: groups.to_vec(),
-        trainings: sizes.trainings.clone(),
-        depth: sizes.depth,
-        width: sizes.width(),
-        steps: sizes.steps,
-        runs: sizes.runs,
-        place: common.place(),
-        precision: PhantomData,
-    };
-    conduct(&experiment, &view, configuration, bytes, (args, common))
-}
-
-/// How it is shown.
-struct Picture {
-    data: String,
-    train: usize,
-    test: usize,
-}
+use super::{Precision, Rotations};
 
 fn pivot(training: String) -> Pivot<'static> {
     Pivot {
@@ -75,7 +25,7 @@ fn trained(training: &str) -> String {
     }
 }
 
-impl View for Picture {
+impl<T: Precision> View for Rotations<T> {
     fn name(&self) -> &'static str {
         "rotations"
     }
@@ -88,8 +38,30 @@ impl View for Picture {
         format!(
             "What happens to an architecture when its data are given a symmetry beyond its own? Data “{}”, {} training and {} \
              test samples a run.",
-            self.data, self.train, self.test
+            self.problem.name(),
+            self.problem.train_count(),
+            self.problem.test_count()
         )
+    }
+
+    fn answers(&self) -> Answers {
+        let claims = self.claims();
+        let exact = |c: &Claim| matches!(c.test, Test::Equal { .. });
+        let (keeps, falls) = (claims.iter().any(exact), !claims.iter().all(exact));
+        let own = [
+            "An infinitely wide network keeps its accuracy under its own group, exactly.",
+            "An infinitely wide network does not keep its accuracy under its own group.",
+        ];
+        let larger = [
+            "Under a larger group than its own an architecture loses, and falls towards the one that has that group.",
+            "Under a larger group than its own an architecture gains, and does not fall towards the one that has that group.",
+        ];
+        let [yes, no] = [0, 1].map(|i| {
+            let parts = [keeps.then_some(own[i]), falls.then_some(larger[i])];
+            let parts: Vec<&str> = parts.into_iter().flatten().collect();
+            parts.join(" ")
+        });
+        Answers::new(yes, no)
     }
 
     fn words(&self, table: &Table) -> String {

@@ -4,6 +4,9 @@
 //! β(m) is the exponent of error ~ m^{−β}. It is fitted to the first half of the sizes and to the second; a curve bends
 //! by β(large) − β(small).
 
+mod settings;
+mod view;
+
 use std::marker::PhantomData;
 
 use polariscope_diff::Place;
@@ -13,6 +16,7 @@ use polariscope_experiment::{
 
 use super::infinite::{operations, regression};
 use super::{ExperimentError, Finite, Precision, Problem, System, Training, accuracy, mean_square};
+pub(super) use settings::ENTRY;
 
 /// The experiment.
 pub struct Dide<T> {

@@ -1,52 +1,9 @@
-//! `experiment symmetry-breaking`.
+//! How distances and accuracies along a geodesic are shown.
 
-use polariscope_experiment::{Grid, Pivot, Table, View, levels, shown};
-use polariscope_kernels::experiments::{Kept, Precision, SymmetryBreaking};
+use polariscope_experiment::{Answers, Grid, Pivot, Table, View, levels, shown};
 use polariscope_report::{Axis, Plot, Section};
 
-use super::ExperimentArgs;
-use super::answer::Answer;
-use super::options::Sizes;
-use super::runner::conduct;
-use crate::args::Common;
-use crate::error::CliError;
-
-/// Times along the geodesic.
-const TIMES: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
-
-/// Runs it.
-pub fn run<T: Precision>(args: &ExperimentArgs, common: &Common) -> Result<Answer, CliError> {
-    let sizes = Sizes::new(args);
-    if sizes.widths.len() < 2 {
-        return Err(CliError::Usage(
-            "--width: symmetry-breaking compares widths; give at least two, such as 8,32".into(),
-        ));
-    }
-    let (problem, configuration) = sizes.problem(args, common)?;
-    let bytes = 8.0 * 3.0 * (sizes.train as f64).powi(2);
-    let view = Picture {
-        data: args.data.clone().unwrap_or_default(),
-        networks: sizes.networks,
-    };
-    let experiment = SymmetryBreaking::<T> {
-        problem,
-        times: TIMES.to_vec(),
-        widths: sizes.widths,
-        networks: sizes.networks,
-        depth: sizes.depth,
-        steps: sizes.steps,
-        runs: sizes.runs,
-        place: common.place(),
-        kept: Kept::default(),
-    };
-    conduct(&experiment, &view, configuration, bytes, (args, common))
-}
-
-/// How it is shown.
-struct Picture {
-    data: String,
-    networks: u64,
-}
+use super::{Precision, SymmetryBreaking};
 
 /// Measures with their axis and their heading.
 const MEASURES: [(&str, f64, &str, &str); 3] = [
@@ -70,7 +27,7 @@ fn pivot(measure: &'static str, unit: f64) -> Pivot<'static> {
     }
 }
 
-impl View for Picture {
+impl<T: Precision> View for SymmetryBreaking<T> {
     fn name(&self) -> &'static str {
         "symmetry-breaking"
     }
@@ -83,7 +40,16 @@ impl View for Picture {
         format!(
             "Does a convolutional network of finite width use how positions belong together, and lose it along a rotation and \
              with its width? Data “{}”, predictions averaged over {} networks.",
-            self.data, self.networks
+            self.problem.name(),
+            self.networks
+        )
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new(
+            "It does use how positions belong together, and loses it along a rotation and with its width: it moves from GAP \
+             of its width to VEC of infinite width.",
+            "It does not lose, along a rotation or with its width, what it knows of how positions belong together.",
         )
     }
 

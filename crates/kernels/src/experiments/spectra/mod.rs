@@ -5,6 +5,9 @@
 //! and s fixed, λ falls as p^{−r} and as p^{−1}. Eigenvalues are estimated class by class from pairs of m points
 //! ([`fit`]).
 
+mod settings;
+mod view;
+
 use std::collections::HashMap;
 
 use polariscope_experiment::{
@@ -14,6 +17,7 @@ use polariscope_stats::superscript;
 
 use super::ExperimentError;
 use crate::spheres::{Level, Points, Product, Profile, Spectrum, System, fit};
+pub(super) use settings::ENTRY;
 
 /// Orders r⃗ that are estimated.
 const ORDER: usize = 2;

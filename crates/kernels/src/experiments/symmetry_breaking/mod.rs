@@ -5,6 +5,9 @@
 //! falls, its distance to E GAP_n on the data as they are grows, and its distance to VEC_∞, which is the same for every
 //! t, shrinks. Distances are root mean squares over test samples and outputs.
 
+mod settings;
+mod view;
+
 use std::marker::PhantomData;
 
 use polariscope_diff::Place;
@@ -16,6 +19,7 @@ use super::{
     ExperimentError, Finite, Part, Precision, Problem, System, Training, accuracy, mean_square,
 };
 use crate::symmetry::{Element, Geodesic, Group};
+pub(super) use settings::ENTRY;
 
 /// The experiment.
 pub struct SymmetryBreaking<T> {

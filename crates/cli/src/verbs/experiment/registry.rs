@@ -1,0 +1,13 @@
+//! Every experiment of every lens, in the order of the list.
+
+use polariscope_experiment::Entry;
+
+/// Every experiment.
+pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
+    polariscope_trials::entries().chain(polariscope_kernels::experiments::entries())
+}
+
+/// The experiment of a name.
+pub fn entry(name: &str) -> Option<&'static dyn Entry> {
+    entries().find(|entry| entry.about().name == name)
+}

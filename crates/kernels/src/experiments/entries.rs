@@ -10,8 +10,10 @@ pub(super) struct Kernel {
     /// What the list says of it.
     pub about: About,
     /// Makes it from options that it takes.
-    pub make: fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>,
+    pub make: Make,
 }
+
+type Make = fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>;
 
 impl Entry for Kernel {
     fn about(&self) -> About {

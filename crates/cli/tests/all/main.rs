@@ -7,6 +7,7 @@ mod check;
 mod common;
 mod eval;
 mod evolution;
+mod examples;
 mod experiment;
 mod geometry;
 mod init;

@@ -181,7 +181,7 @@ fn a_killed_run_ends_as_if_it_had_not_been() {
             "regress",
             "cnn-gap",
             "--data",
-            "isotropic?shape=3x16x16&train=40&test=8",
+            "isotropic?shape=3x16x16&train=80&test=8",
             "--threads",
             threads,
             "--out",

@@ -36,6 +36,16 @@ pub struct ZooOptions {
     pub kernel: Option<usize>,
 }
 
+impl ZooOptions {
+    /// Inputs of this shape; everything else is left open.
+    pub fn with_input(input: Shape) -> Self {
+        Self {
+            input: Some(input),
+            ..Self::default()
+        }
+    }
+}
+
 /// A name of the zoo.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ZooEntry {

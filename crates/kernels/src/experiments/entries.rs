@@ -16,8 +16,6 @@ pub(super) struct Kernel {
     pub make: Make,
 }
 
-type Make = fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>;
-
 impl Entry for Kernel {
     fn about(&self) -> About {
         self.about

@@ -134,7 +134,7 @@ fn networks_that_learn_all_or_nothing_are_refused() {
     let space = geometry(falling, DIM);
     let (end, _) = search(&space, 1e-9, 1);
     let said = end.unwrap_err().to_string();
-    assert!(said.contains("larger --sigma"), "{said}");
+    assert!(said.contains("larger ‹sigma›"), "{said}");
     // Nothing can be gained elsewhere where all directions are alike.
     let flat = geometry(|_| 1.0, DIM);
     let (end, done) = search(&flat, 1e-9, 1);

@@ -6,6 +6,7 @@ use polariscope_kernels::{regress, symmetry};
 use polariscope_lens::Quiet;
 use polariscope_train::Problem;
 
+/// What each of the four says.
 pub fn lenses(file: &str) -> Result<[String; 4], Box<dyn std::error::Error>> {
     let graph = load(file, &ZooOptions::default())?;
     let data = Dataset::load("linear?shape=1x8x8&train=60&test=40&eps=3")?;

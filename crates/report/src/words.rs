@@ -85,6 +85,13 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_filled() {
+        let text = fill(&"word ".repeat(60));
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
+        assert_eq!(text.split_whitespace().count(), 60);
+    }
+
+    #[test]
     fn sizes_read_well() {
         assert_eq!(memory(3e3), "1 MiB");
         assert_eq!(memory(500.0 * 1_048_576.0), "500 MiB");

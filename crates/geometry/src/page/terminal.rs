@@ -1,6 +1,6 @@
 //! The geometry in a terminal: a table, the spectrum in characters, the finding in words.
 
-use polariscope_report::grouped;
+use polariscope_report::{fill, grouped};
 
 use super::{View, numbers, words};
 
@@ -102,26 +102,6 @@ fn bins(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bars).map(move |k| (edge(k), edge(k + 1)))
 }
 
-/// Breaks at spaces.
-pub fn fill(text: &str) -> String {
-    let mut out = String::new();
-    let mut length = 0;
-    for word in text.split(' ') {
-        let size = word.chars().count();
-        if length > 0 && length + 1 + size > WIDTH {
-            out.push('\n');
-            length = 0;
-        } else if length > 0 {
-            out.push(' ');
-            length += 1;
-        }
-        out += word;
-        length += size;
-    }
-    out.push('\n');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,9 +134,6 @@ mod tests {
             let text = spectrum(values);
             assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         }
-        let text = fill(&"word ".repeat(60));
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
-        assert_eq!(text.split_whitespace().count(), 60);
     }
 
     /// A flat spectrum is one row of full bars up to the line.

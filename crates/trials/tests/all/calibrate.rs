@@ -142,7 +142,7 @@ fn networks_that_learn_all_or_nothing_are_refused() {
     assert_eq!(done.len(), 1);
     let (end, done) = search(&flat, 1e9, 1);
     let said = end.unwrap_err().to_string();
-    assert!(said.contains("smaller --sigma"), "{said}");
+    assert!(said.contains("smaller ‹sigma›"), "{said}");
     assert_eq!(done.len(), 1);
 }
 

@@ -154,9 +154,15 @@ fn caveats(reading: &Reading) -> Vec<String> {
             directions(n)
         )),
         Zeros::Unshared(n) => said.push(format!(
-            "Along {} the gradient vanishes on average over inputs, though not at each of them: linear rules there are \
-             learnt last, if at all.",
-            directions(n)
+            "Along {} the gradient vanishes on average over inputs, though not at each of them{}.",
+            directions(n),
+            match reading.source.voice() {
+                Voice::Coherent => {
+                    ": linear rules there should be learnt last, if at all, though lenet learns some of its own (`experiment \
+                     which-geometry`)"
+                }
+                Voice::Shared | Voice::Sensitivity | Voice::Given => "",
+            }
         )),
         Zeros::Here(n) => said.push(format!(
             "Along {} the gradient is zero at the inputs that were taken; elsewhere it need not be.",

@@ -505,7 +505,16 @@ fn networks_without_evidence() {
         "{words}"
     );
     assert!(!words.contains("should be learnt"), "{words}");
-    assert!(!said(&given(vit)).contains(doubt));
+    assert!(!said(&given(vit.clone())).contains(doubt));
+    // Nor where the gradient vanishes on average.
+    vit.zeros = Zeros::Unshared(3);
+    let (vanishes, last) = (
+        "Along 3 directions the gradient vanishes on average",
+        "learnt last",
+    );
+    assert!(said(&vit).contains(vanishes) && !said(&vit).contains(last));
+    vit.source.predicts = true;
+    assert!(said(&vit).contains(vanishes) && said(&vit).contains(last));
 }
 
 /// 35 to 38: captions that depend on the geometry.

@@ -108,7 +108,7 @@ impl Outcome {
     ) -> Self {
         let (measured, fault) = match measured {
             Ok(x) => (Some(x), None),
-            Err(e) => (None, Some(e.to_string())),
+            Err(e) => (None, Some(crate::error::flags(&e.to_string()))),
         };
         Outcome {
             group,

@@ -77,7 +77,7 @@ const CUDA: [Step; 1] = [("cuda", |root| {
         "-p",
         "polariscope-network",
         "-p",
-        "polariscope-infinite",
+        "polariscope-nngp",
         "-p",
         "polariscope-train",
         "-p",

@@ -24,8 +24,8 @@ const SLOW: [&str; 22] = [
     "regress::a_killed_run_ends_as_if_it_had_not_been",
     "train::a_killed_flow_ends_as_if_it_had_not_been",
     "train::a_killed_run_ends_as_if_it_had_not_been",
-    "trials::known_accuracies_are_not_trained_again",
-    "trials::logistic_regression_has_no_preference",
+    "experiments::known_accuracies_are_not_trained_again",
+    "experiments::logistic_regression_has_no_preference",
 ];
 
 /// Runs every test that is not slow, but for examples in documentation.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use polariscope_data::{Dataset, Labels, Split};
 use polariscope_diff::Device;
 use polariscope_graph::{ZooOptions, parse_file};
-use polariscope_infinite::{Float, Kernel, Values, Wanted};
+use polariscope_nngp::{Float, Kernel, Values, Wanted};
 
 use crate::Failure;
 

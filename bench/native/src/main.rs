@@ -27,7 +27,7 @@ use polariscope_diff::Device;
 use tasks::Task;
 
 #[global_allocator]
-static ALLOCATOR: polariscope_pages::LargePages = polariscope_pages::LargePages;
+static ALLOCATOR: polariscope_allocator::LargePages = polariscope_allocator::LargePages;
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -6,15 +6,15 @@ use std::fmt;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polariscope_data::DataError;
 use polariscope_geometry::{GeometryError, PredictError};
+use polariscope_geometry_experiments::GeometryExperimentsError;
 use polariscope_graph::GraphError;
-use polariscope_infinite::InfiniteError;
 use polariscope_kernels::KernelsError;
 use polariscope_kernels::empirical::EmpiricalError;
 use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_network::{NetworkError, WeightsError};
+use polariscope_nngp::NngpError;
 use polariscope_run::RunError;
 use polariscope_train::TrainError;
-use polariscope_trials::TrialError;
 
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,8 +107,8 @@ told!(
     NetworkError,
     TrainError,
     GeometryError,
-    TrialError,
-    InfiniteError
+    GeometryExperimentsError,
+    NngpError
 );
 
 /// Errors that another command avoids.

@@ -37,6 +37,6 @@ pub use linalg::{
     EigenError, SymmetricEigen, apply, covariance, symmetric_eigen, symmetric_eigenvalues, to_one,
 };
 pub use projection::{Pca, Projection};
-pub use spec::{Source, Spec};
+pub use spec::{DataSource, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};
 pub use transform::{Transforms, grey, normalise, pool, standardise};

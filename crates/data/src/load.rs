@@ -9,7 +9,7 @@ use crate::error::DataError;
 use crate::files::npy::{self, Numbers};
 use crate::files::{Images, directory};
 use crate::generate::Part;
-use crate::spec::{DEFAULT_SAMPLES, Source, Spec};
+use crate::spec::{DEFAULT_SAMPLES, DataSource, Spec};
 
 /// Most classes a label file may name: a network with one output for each must stay possible.
 const MAX_CLASSES: i64 = 1 << 16;
@@ -24,16 +24,16 @@ impl Dataset {
     pub fn from_spec(spec: &Spec) -> Result<Dataset, DataError> {
         let mut limits = [spec.train, spec.test];
         let (shape, classes, [train, test]) = match &spec.source {
-            Source::Mnist(path) => images(1, directory::mnist(path)?),
-            Source::Cifar10(path) => images(3, directory::cifar10(path)?),
-            Source::Npy { train, test } => {
+            DataSource::Mnist(path) => images(1, directory::mnist(path)?),
+            DataSource::Cifar10(path) => images(3, directory::cifar10(path)?),
+            DataSource::Npy { train, test } => {
                 let arrays = arrays(spec, train, test.as_ref())?;
                 if test.is_none() {
                     limits[1] = None;
                 }
                 arrays
             }
-            Source::Generator { generator, shape } => {
+            DataSource::Generator { generator, shape } => {
                 let part = |name, samples: Option<usize>| Part {
                     name,
                     samples: samples.unwrap_or(DEFAULT_SAMPLES),

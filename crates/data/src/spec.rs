@@ -19,7 +19,7 @@ const ANIMALS: [u32; 6] = [2, 3, 4, 5, 6, 7];
 
 /// Where samples come from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum DataSource {
     /// MNIST in a directory.
     Mnist(PathBuf),
     /// CIFAR-10 in a directory.
@@ -46,7 +46,7 @@ pub struct Spec {
     /// As typed.
     pub text: String,
     /// Where samples come from.
-    pub source: Source,
+    pub source: DataSource,
     /// Training samples to keep or draw.
     pub train: Option<usize>,
     /// Test samples to keep or draw.
@@ -98,7 +98,7 @@ impl Spec {
                 "train=0 leaves nothing to learn from",
             ));
         }
-        let Source::Generator { shape, .. } = &self.source else {
+        let DataSource::Generator { shape, .. } = &self.source else {
             return Ok(());
         };
         for samples in [self.train, self.test] {
@@ -122,7 +122,7 @@ fn source(
     entry: &SourceEntry,
     paths: Option<&str>,
     params: &Params<'_>,
-) -> Result<Source, DataError> {
+) -> Result<DataSource, DataError> {
     let form = || DataError::spec(text, format!("expected {}", entry.form));
     let files: Vec<PathBuf> = match paths {
         Some(paths) => paths.split(',').map(PathBuf::from).collect(),
@@ -138,14 +138,14 @@ fn source(
             .ok_or_else(form)
     };
     match entry.name {
-        "mnist" => Ok(Source::Mnist(directory()?)),
-        "cifar10" | "cifar2" => Ok(Source::Cifar10(directory()?)),
+        "mnist" => Ok(DataSource::Mnist(directory()?)),
+        "cifar10" | "cifar2" => Ok(DataSource::Cifar10(directory()?)),
         "npy" => match &files[..] {
-            [x, y] => Ok(Source::Npy {
+            [x, y] => Ok(DataSource::Npy {
                 train: [x.clone(), y.clone()],
                 test: None,
             }),
-            [x, y, xt, yt] => Ok(Source::Npy {
+            [x, y, xt, yt] => Ok(DataSource::Npy {
                 train: [x.clone(), y.clone()],
                 test: Some([xt.clone(), yt.clone()]),
             }),
@@ -154,7 +154,7 @@ fn source(
         _ if paths.is_some() => Err(form()),
         name => {
             let (generator, shape) = generator(name, params)?;
-            Ok(Source::Generator { generator, shape })
+            Ok(DataSource::Generator { generator, shape })
         }
     }
 }

@@ -70,7 +70,7 @@ pub enum Access {
 
 /// Where an instruction reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Source {
+pub enum ElementSource {
     /// A register.
     Register(usize),
     /// Argument of the step, read as its [`Access`] says.
@@ -105,9 +105,9 @@ pub struct Instruction {
 #[derive(Clone, Copy, Debug)]
 pub enum Elementwise {
     /// f(a)
-    Map(Function, Source),
+    Map(Function, ElementSource),
     /// a ∘ b
-    Binary(Binary, Source, Source),
+    Binary(Binary, ElementSource, ElementSource),
     /// An argument alone.
     Load(usize),
     /// A constant everywhere.
@@ -426,16 +426,16 @@ impl Fuser<'_> {
         }
     }
 
-    fn source(&mut self, planner: &mut Planner, id: Id) -> Source {
+    fn source(&mut self, planner: &mut Planner, id: Id) -> ElementSource {
         if let Some(c) = planner.t.constant_value(id) {
-            return Source::Constant(c);
+            return ElementSource::Constant(c);
         }
         let root = planner.root(id);
         if planner.value[root.0].is_some() {
-            return Source::Argument(self.operand(planner, id));
+            return ElementSource::Argument(self.operand(planner, id));
         }
         if planner.t.node(id).op == Op::Expand {
-            return Source::Argument(self.operand(planner, planner.t.node(id).args[0]));
+            return ElementSource::Argument(self.operand(planner, planner.t.node(id).args[0]));
         }
         let op = self.node(planner, id);
         let to = self.free.pop().unwrap_or_else(|| {
@@ -456,11 +456,11 @@ impl Fuser<'_> {
         self.fused
             .instructions
             .push(Instruction { op, to: Some(to) });
-        Source::Register(to)
+        ElementSource::Register(to)
     }
 
-    fn release(&mut self, source: Source) {
-        if let Source::Register(r) = source {
+    fn release(&mut self, source: ElementSource) {
+        if let ElementSource::Register(r) = source {
             self.free.push(r);
         }
     }

@@ -1,7 +1,7 @@
 //! Why a lens has no answer. Settings are named as data: `‹finite 3›`.
 
-use polariscope_infinite::InfiniteError;
 use polariscope_lens::{Dtype, Stopped, TooLarge};
+use polariscope_nngp::NngpError;
 use thiserror::Error;
 
 use crate::empirical::EmpiricalError;
@@ -24,7 +24,7 @@ pub enum KernelsError {
     // === Work ===
     /// No kernel at infinite width.
     #[error(transparent)]
-    Infinite(#[from] InfiniteError),
+    Infinite(#[from] NngpError),
     /// No kernel of a finite network.
     #[error(transparent)]
     Empirical(#[from] EmpiricalError),

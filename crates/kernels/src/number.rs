@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use polariscope_data::npy;
 use polariscope_diff::Real;
-use polariscope_infinite::InfiniteError;
 use polariscope_network::Weights;
+use polariscope_nngp::NngpError;
 
 use crate::{KernelsError, empirical};
 
 /// f32 or f64, as everything here that computes kernels needs it.
-pub trait Number: polariscope_infinite::Float + empirical::Float + npy::Element {
+pub trait Number: polariscope_nngp::Float + empirical::Float + npy::Element {
     /// From the bytes that [`npy::Element::append`] makes.
     fn from_bytes(bytes: &[u8]) -> Self;
     /// Samples in this precision.
@@ -54,7 +54,7 @@ impl Samples<'_> {
         let numbers = self.len();
         match inputs > 0 && numbers.is_multiple_of(inputs) {
             true => Ok(numbers / inputs),
-            false => Err(InfiniteError::Length {
+            false => Err(NngpError::Length {
                 array,
                 numbers,
                 inputs,

@@ -4,20 +4,20 @@
 mod cost;
 mod dipole;
 mod error;
+mod gpu;
 mod lower;
 mod network;
 mod products;
-mod resident;
 mod weights;
 mod weights_io;
 
 pub use cost::{multiplications, samples_a_task, samples_on_a_gpu};
 pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
+pub use gpu::{Card, Draws, GpuNetworks};
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};
 pub use products::{Rows, gradient_products};
-pub use resident::{Card, Draws, Resident};
 pub use weights::Weights;
 pub use weights_io::{Contents, WeightsError};
 

@@ -47,13 +47,13 @@ pub(crate) enum Query {
 }
 
 /// A plan and its idle sessions.
-pub(crate) struct Plan<T> {
+pub(crate) struct QueryPlan<T> {
     program: Arc<Program>,
     device: Device,
     idle: Mutex<Vec<Loaded<T>>>,
 }
 
-impl<T: Number> Plan<T> {
+impl<T: Number> QueryPlan<T> {
     /// Runs once in a session of the pool; `read` sees its outputs.
     pub(crate) fn run<R>(
         &self,
@@ -87,7 +87,7 @@ impl<T: Number> Plan<T> {
 }
 
 /// Plans by question and batch size.
-type Plans<T> = HashMap<(Query, usize), Arc<Plan<T>>>;
+type Plans<T> = HashMap<(Query, usize), Arc<QueryPlan<T>>>;
 
 /// A graph that answers questions about itself for given weights.
 ///
@@ -312,11 +312,11 @@ impl<T: Number> Network<T> {
         })
     }
 
-    pub(crate) fn plan(&self, query: Query, batch: usize) -> Arc<Plan<T>> {
+    pub(crate) fn plan(&self, query: Query, batch: usize) -> Arc<QueryPlan<T>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let program = Arc::new(compile(&self.graph, query, batch));
-            Arc::new(Plan {
+            Arc::new(QueryPlan {
                 program,
                 device: self.device,
                 idle: Mutex::default(),

@@ -6,7 +6,7 @@ use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
 };
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights};
+use polariscope_network::{Card, Dipole, GpuNetworks, Network, Scalar, Weights};
 
 use polariscope_train::{BatchSize, Config, Labels, Length, Quiet, Samples, State, Trainer};
 
@@ -106,13 +106,13 @@ fn weights<T: Number>(ordinal: usize) -> Result<f64, Fault> {
         ordinal,
         precision: Precision::Full,
     };
-    let mut resident = Resident::<T>::input_vjp(&graph, 1, card)?;
-    resident.draw(7, &[3])?;
-    resident.set_cotangents(0, &[T::ONE])?;
-    let mut answers = resident.answers(1)?;
-    resident.answer(&mut answers, [0].into_iter())?;
-    let mut found = vec![T::ZERO; resident.length()];
-    resident.fetch(&answers, &mut found)?;
+    let mut networks = GpuNetworks::<T>::input_vjp(&graph, 1, card)?;
+    networks.draw(7, &[3])?;
+    networks.set_cotangents(0, &[T::ONE])?;
+    let mut answers = networks.answers(1)?;
+    networks.answer(&mut answers, [0].into_iter())?;
+    let mut found = vec![T::ZERO; networks.length()];
+    networks.fetch(&answers, &mut found)?;
     let want = Weights::<T>::draw(&graph, 7, 3);
     let differ = found.iter().zip(&want.values[0]).filter(|(a, b)| a != b);
     Ok(differ.count() as f64)
@@ -153,13 +153,13 @@ fn dipole(name: &str, ordinal: usize) -> Result<f64, Fault> {
         ordinal,
         precision: Precision::Full,
     };
-    let mut resident = Resident::<f64>::dipole(&graph, STEP, Scalar::Logit(0), card)?;
-    resident.draw(7, &[3])?;
-    resident.set_points(x.clone())?;
-    let mut answers = resident.answers(1)?;
-    resident.answer(&mut answers, [0].into_iter())?;
-    let mut found = vec![0.0; resident.length()];
-    resident.fetch(&answers, &mut found)?;
+    let mut networks = GpuNetworks::<f64>::dipole(&graph, STEP, Scalar::Logit(0), card)?;
+    networks.draw(7, &[3])?;
+    networks.set_points(x.clone())?;
+    let mut answers = networks.answers(1)?;
+    networks.answer(&mut answers, [0].into_iter())?;
+    let mut found = vec![0.0; networks.length()];
+    networks.fetch(&answers, &mut found)?;
     let weights = Weights::draw(&graph, 7, 3);
     let want = Dipole::new(&graph, STEP, Scalar::Logit(0))?.gradient(&weights, &x)?;
     Ok(distance(&found, &want))

@@ -1,7 +1,7 @@
 //! `plan`: what a wanted precision costs, before it is spent.
 
 use clap::Args;
-use polariscope_geometry::{Plan, plan};
+use polariscope_geometry::{SamplingPlan, plan};
 use polariscope_report::{Align, Table, duration, grouped, pretty};
 
 use super::geometry::options::QuestionArgs;
@@ -33,7 +33,7 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     output::print(&text(&plan, question.error()))
 }
 
-fn text(plan: &Plan, wanted: f64) -> String {
+fn text(plan: &SamplingPlan, wanted: f64) -> String {
     use Align::{Left, Right};
     let mut table = Table::new([
         ("relative error of G", Right),

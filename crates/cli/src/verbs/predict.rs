@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_data::{Direction, Generator, Source, Spec, Transforms};
+use polariscope_data::{DataSource, Direction, Generator, Spec, Transforms};
 use polariscope_geometry::LinearProblem;
+use polariscope_geometry_experiments::predict::{
+    Networks, Predicted, Question, Target, answer, page,
+};
+use polariscope_geometry_experiments::{GeometryExperimentsError, MOST};
 use polariscope_graph::Shape;
 use polariscope_report::fill;
-use polariscope_trials::predict::{Networks, Predicted, Question, Target, answer, page};
-use polariscope_trials::{MOST, TrialError};
 
 use super::geometry::command;
 use crate::args::{ArchitectureArgs, Common, count, positive};
@@ -81,7 +83,7 @@ pub fn run(args: &PredictArgs, common: &Common) -> Result<(), CliError> {
     question
         .check(&networks)
         .map_err(|e| match (&e, &args.directions) {
-            (TrialError::Predict(_), Some(path)) => {
+            (GeometryExperimentsError::Predict(_), Some(path)) => {
                 CliError::from(e).about(&format!("--directions {}", path.display()))
             }
             _ => e.into(),
@@ -210,7 +212,7 @@ impl Linear {
     fn parse(text: &str) -> Result<Self, CliError> {
         let wrong = |what: &str| Err(CliError::Usage(format!("--data {text}: {what}")));
         let spec = Spec::parse(text)?;
-        let Source::Generator {
+        let DataSource::Generator {
             generator: Generator::Linear { v, eps, sigma },
             shape,
         } = spec.source

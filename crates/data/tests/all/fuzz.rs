@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{LAYOUTS, gzip, idx, jpeg, parquet, picture, png};
-use polariscope_data::{Dataset, Source, Spec, cifar, npy};
+use polariscope_data::{DataSource, Dataset, Spec, cifar, npy};
 use polariscope_random::{Cursor, Stream};
 
 /// Counts live bytes and remembers the most.
@@ -151,7 +151,7 @@ fn damaged_input_is_refused_cleanly() {
         let text_of = String::from_utf8_lossy(b);
         let spec = Spec::parse(&text_of).map_err(text)?;
         // Make the small generated ones; files and large ones are only parsed.
-        if let Source::Generator { shape, .. } = &spec.source
+        if let DataSource::Generator { shape, .. } = &spec.source
             && [spec.train, spec.test]
                 .iter()
                 .all(|n| n.is_some_and(|n| n * shape.len() < 100_000))

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::functions::{Elementary, apply};
 use super::simd::vectorised;
-use crate::program::{Access, Binary, Elementwise, Fused, Source};
+use crate::program::{Access, Binary, ElementSource, Elementwise, Fused};
 
 /// Numbers a block: eight registers of f32 take 16 kB.
 const BLOCK: usize = 512;
@@ -90,22 +90,22 @@ fn execute<T: Elementary>(
     out: &mut [T],
 ) {
     let n = out.len();
-    let operand = |source: &Source| match *source {
-        Source::Constant(c) => Operand::Constant(T::from_f64(c)),
-        Source::Argument(a) => match &fused.access[a] {
+    let operand = |source: &ElementSource| match *source {
+        ElementSource::Constant(c) => Operand::Constant(T::from_f64(c)),
+        ElementSource::Argument(a) => match &fused.access[a] {
             Access::Full => Operand::Slice(&args[a][start..start + n]),
             Access::Broadcast(axes) => Operand::Broadcast(axes, args[a]),
         },
-        Source::Register(r) if r * BLOCK < before.len() => {
+        ElementSource::Register(r) if r * BLOCK < before.len() => {
             Operand::Slice(&before[r * BLOCK..r * BLOCK + n])
         }
-        Source::Register(r) => {
+        ElementSource::Register(r) => {
             Operand::Slice(&after[(r - first_after) * BLOCK..(r - first_after) * BLOCK + n])
         }
     };
     match op {
         Elementwise::Fill(c) => out.fill(T::from_f64(*c)),
-        Elementwise::Load(a) => copy(operand(&Source::Argument(*a)), start, out),
+        Elementwise::Load(a) => copy(operand(&ElementSource::Argument(*a)), start, out),
         Elementwise::Map(f, a) => match operand(a) {
             Operand::Slice(a) => apply(*f, a, out),
             other => {

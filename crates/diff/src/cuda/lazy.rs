@@ -3,14 +3,14 @@
 //! A step whose numbers one other step reads, each at most once, need not be stored: the reader makes them as it goes.
 
 use super::maxima::Maximum;
-use super::plan::Source;
+use super::plan::ValueSource;
 use crate::program::{Access, Kernel, Program, Step};
 use crate::trace::{Op, size};
 
 /// The step that makes the numbers of each step as it reads them: the only one that reads it, no number more than once.
 pub fn readers(
     program: &Program,
-    sources: &[Vec<Source>],
+    sources: &[Vec<ValueSource>],
     outputs: &[usize],
     is_elements: &[bool],
     maxima: &[Option<Maximum>],
@@ -43,14 +43,17 @@ pub fn readers(
 }
 
 /// The steps that read each step, with the number of the argument.
-pub fn read_by(sources: &[Vec<Source>], maxima: &[Option<Maximum>]) -> Vec<Vec<(usize, usize)>> {
+pub fn read_by(
+    sources: &[Vec<ValueSource>],
+    maxima: &[Option<Maximum>],
+) -> Vec<Vec<(usize, usize)>> {
     let mut readers = vec![Vec::new(); sources.len()];
     for (step, sources) in sources.iter().enumerate() {
         if maxima[step] == Some(Maximum::Place) {
             continue;
         }
         for (argument, source) in sources.iter().enumerate() {
-            if let &Source::Step(from) = source {
+            if let &ValueSource::Step(from) = source {
                 readers[from].push((step, argument));
             }
         }
@@ -74,18 +77,18 @@ fn reads_once(step: &Step, argument: usize, max: bool) -> bool {
 
 /// An array that a step reads, itself or through steps that it makes as it reads them.
 pub struct Read {
-    pub source: Source,
+    pub source: ValueSource,
     /// The steps, each with the argument that leads on.
     pub through: Vec<(usize, usize)>,
 }
 
 /// The arrays that a step reads.
-pub fn reads(sources: &[Vec<Source>], readers: &[Option<usize>], step: usize) -> Vec<Read> {
+pub fn reads(sources: &[Vec<ValueSource>], readers: &[Option<usize>], step: usize) -> Vec<Read> {
     let mut all = Vec::new();
     for (argument, &source) in sources[step].iter().enumerate() {
         let through = vec![(step, argument)];
         match source {
-            Source::Step(from) if readers[from].is_some() => {
+            ValueSource::Step(from) if readers[from].is_some() => {
                 all.extend(reads(sources, readers, from).into_iter().map(|read| Read {
                     through: [&through[..], &read.through].concat(),
                     ..read

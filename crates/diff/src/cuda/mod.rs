@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use driver::Prepared;
-pub use driver::{Argument, Array, Eigen, Gpu, Kernel, Recording, Source, Stored};
+pub use driver::{Argument, Array, CudaSource, Eigen, Gpu, Kernel, Recording, Stored};
 pub use error::CudaError;
 
 use crate::cpu::Number;
@@ -23,7 +23,7 @@ use crate::device::Precision;
 use crate::program::{Program, Step};
 use crate::real::Dtype;
 use maxima::{Maximum, maxima};
-use plan::Plan;
+use plan::LaunchPlan;
 use source::{Call, Convolution, Operand, Product};
 
 /// A program on a GPU: its kernels and its buffers.
@@ -72,13 +72,13 @@ fn calls<T: Number>(
     program: &Program,
     precision: Precision,
     library: impl Fn(&Step) -> Option<Prepared>,
-) -> (Plan, Vec<Wanted>) {
+) -> (LaunchPlan, Vec<Wanted>) {
     let maxima = maxima(program);
     let max = |at: usize| maxima[at] == Some(Maximum::Value);
     let elements = |at: usize| source::elements(&program.steps[at], T::DTYPE, max(at));
     let steps = 0..program.steps.len();
     let is_elements: Vec<bool> = steps.map(|at| elements(at).is_some()).collect();
-    let plan = Plan::new(program, &is_elements, &maxima, T::DTYPE);
+    let plan = LaunchPlan::new(program, &is_elements, &maxima, T::DTYPE);
     let mut calls = Vec::new();
     for group in &plan.groups {
         let at = group.steps[0];

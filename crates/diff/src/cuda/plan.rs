@@ -29,7 +29,7 @@ const SHORT: usize = 64;
 const ARRAYS: usize = 24;
 
 /// The calls of a program.
-pub struct Plan {
+pub struct LaunchPlan {
     /// In order.
     pub groups: Vec<Group>,
     /// Length of each buffer.
@@ -37,7 +37,7 @@ pub struct Plan {
     /// Where the result of each step lies; nowhere if it is never stored.
     places: Vec<Option<usize>>,
     /// What each argument of each step is.
-    sources: Vec<Vec<Source>>,
+    sources: Vec<Vec<ValueSource>>,
     /// The step whose result each output is.
     outputs: Vec<usize>,
     /// The step that makes the numbers of each step as it reads them.
@@ -46,7 +46,7 @@ pub struct Plan {
 
 /// Where an argument comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// A leaf.
     Leaf(usize),
     /// The result of a step.
@@ -65,7 +65,7 @@ pub struct Group {
     pub pool: Option<Made>,
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Groups the steps of a program for which `is_elements` holds. Of max-pools that nobody differentiates the first part
     /// is left out, and the second reads the image alone.
     pub fn new(
@@ -107,7 +107,7 @@ impl Plan {
             left.retain(|step| !group.steps.contains(step));
             groups.push(group);
         }
-        let mut plan = Plan {
+        let mut plan = LaunchPlan {
             groups,
             buffers: Vec::new(),
             places: vec![None; program.steps.len()],
@@ -130,22 +130,23 @@ impl Plan {
     /// Where an argument of a step lies.
     pub fn argument(&self, step: usize, argument: usize) -> Place {
         match self.sources[step][argument] {
-            Source::Leaf(leaf) => Place::Leaf(leaf),
-            Source::Step(from) => self.result(from),
+            ValueSource::Leaf(leaf) => Place::Leaf(leaf),
+            ValueSource::Step(from) => self.result(from),
         }
     }
 
     /// Where an argument of what a step makes as it reads it, its argument `through`, lies.
     pub fn argument_through(&self, step: usize, through: usize, argument: usize) -> Place {
         match self.sources[step][through] {
-            Source::Step(from) => self.argument(from, argument),
-            Source::Leaf(_) => unreachable!("leaves are not made"),
+            ValueSource::Step(from) => self.argument(from, argument),
+            ValueSource::Leaf(_) => unreachable!("leaves are not made"),
         }
     }
 
     /// The first argument that a step makes as it reads it.
     pub fn made_argument(&self, step: usize) -> Option<usize> {
-        let is_made = |s: &Source| matches!(*s, Source::Step(from) if self.readers[from].is_some());
+        let is_made =
+            |s: &ValueSource| matches!(*s, ValueSource::Step(from) if self.readers[from].is_some());
         self.sources[step].iter().position(is_made)
     }
 
@@ -183,10 +184,10 @@ impl Plan {
                 unreachable!("groups are of steps that are made number by number");
             })
         };
-        let mut variable = |source: Source| match source {
-            Source::Leaf(leaf) => array(Place::Leaf(leaf)),
-            Source::Step(from) if self.readers[from].is_some() => Variable::Lazy(from),
-            Source::Step(from) => match self.places[from] {
+        let mut variable = |source: ValueSource| match source {
+            ValueSource::Leaf(leaf) => array(Place::Leaf(leaf)),
+            ValueSource::Step(from) if self.readers[from].is_some() => Variable::Lazy(from),
+            ValueSource::Step(from) => match self.places[from] {
                 Some(buffer) => array(Place::Buffer(buffer)),
                 None => Variable::Held(from),
             },
@@ -194,7 +195,7 @@ impl Plan {
         let mut members = Vec::with_capacity(group.steps.len());
         let mut touched = group.steps.clone();
         for &step in &group.steps {
-            let mut variables = vec![variable(Source::Step(step))];
+            let mut variables = vec![variable(ValueSource::Step(step))];
             variables.extend(self.sources[step].iter().map(|&source| variable(source)));
             // In the order of the program: what a step reads comes before it.
             let inside: Vec<usize> = (0..step).filter(|&s| self.is_inside(s, step)).collect();
@@ -259,8 +260,8 @@ impl Plan {
                 };
                 let mut variables = vec![Variable::Array(array(self.result(after)))];
                 variables.extend(self.sources[after].iter().map(|&source| match source {
-                    Source::Leaf(leaf) => Variable::Array(array(Place::Leaf(leaf))),
-                    Source::Step(from) => Variable::Held(from),
+                    ValueSource::Leaf(leaf) => Variable::Array(array(Place::Leaf(leaf))),
+                    ValueSource::Step(from) => Variable::Held(from),
                 }));
                 Then::Member(Member {
                     elements,
@@ -303,7 +304,7 @@ impl Plan {
             for &step in &group.steps {
                 last[step] = last[step].max(g);
                 for read in reads(&self.sources, &self.readers, step) {
-                    let Source::Step(from) = read.source else {
+                    let ValueSource::Step(from) = read.source else {
                         continue;
                     };
                     last[from] = last[from].max(g);
@@ -354,13 +355,13 @@ impl Group {
 }
 
 /// Which step made what each argument and each output is.
-fn sources(program: &Program) -> (Vec<Vec<Source>>, Vec<usize>) {
+fn sources(program: &Program) -> (Vec<Vec<ValueSource>>, Vec<usize>) {
     let mut holder = vec![0; program.buffers.len()];
     let mut all = Vec::with_capacity(program.steps.len());
     for (at, step) in program.steps.iter().enumerate() {
         let source = |value: Value| match value {
-            Value::Leaf(leaf) => Source::Leaf(leaf),
-            Value::Buffer(buffer) => Source::Step(holder[buffer]),
+            Value::Leaf(leaf) => ValueSource::Leaf(leaf),
+            Value::Buffer(buffer) => ValueSource::Step(holder[buffer]),
         };
         all.push(step.args.iter().map(|a| source(a.value)).collect());
         holder[step.out] = at;
@@ -403,7 +404,7 @@ impl<'a> Grouping<'a> {
     fn fill(mut self, next: &[usize], is_elements: &[bool]) -> Group {
         let mut passed: Vec<usize> = Vec::new();
         for &step in next.iter().take(WINDOW) {
-            let waits = |r: &Read| matches!(r.source, Source::Step(s) if passed.contains(&s));
+            let waits = |r: &Read| matches!(r.source, ValueSource::Step(s) if passed.contains(&s));
             let waits = self.reads[step].iter().any(waits);
             if waits || !is_elements[step] || !self.join(step) {
                 passed.push(step);
@@ -421,7 +422,8 @@ impl<'a> Grouping<'a> {
 
     fn join(&mut self, at: usize) -> bool {
         let step = &self.program.steps[at];
-        let is_inside = |r: &&Read| matches!(r.source, Source::Step(s) if self.steps.contains(&s));
+        let is_inside =
+            |r: &&Read| matches!(r.source, ValueSource::Step(s) if self.steps.contains(&s));
         let inside: Vec<&Read> = self.reads[at].iter().filter(is_inside).collect();
         let sizes = self
             .steps
@@ -442,10 +444,10 @@ impl<'a> Grouping<'a> {
             prefixes(&step.shape).contains(&rows) && row_by_row && shared
         };
         let rows: Vec<usize> = self.rows.iter().copied().filter(fits).collect();
-        let mut arrays: Vec<Source> = Vec::new();
+        let mut arrays: Vec<ValueSource> = Vec::new();
         for &s in self.steps.iter().chain([&at]) {
             let read = self.reads[s].iter().map(|read| read.source);
-            for source in read.chain([Source::Step(s)]) {
+            for source in read.chain([ValueSource::Step(s)]) {
                 if !arrays.contains(&source) {
                     arrays.push(source);
                 }

@@ -6,7 +6,7 @@
 
 use super::lazy::read_by;
 use super::maxima::Maximum;
-use super::plan::Source;
+use super::plan::ValueSource;
 use super::source;
 use crate::program::{Access, Kernel, Program};
 use crate::real::Dtype;
@@ -46,7 +46,7 @@ impl Pools {
     /// Finds them.
     pub fn new(
         program: &Program,
-        sources: &[Vec<Source>],
+        sources: &[Vec<ValueSource>],
         outputs: &[usize],
         maxima: &[Option<Maximum>],
         dtype: Dtype,
@@ -70,7 +70,7 @@ impl Pools {
 
 struct Find<'a> {
     program: &'a Program,
-    sources: &'a [Vec<Source>],
+    sources: &'a [Vec<ValueSource>],
     outputs: &'a [usize],
     maxima: &'a [Option<Maximum>],
     /// Steps that read each step, with the number of the argument.
@@ -100,7 +100,7 @@ impl Find<'_> {
         // Its own place, or none.
         let own = match self.maxima[value] {
             Some(_) => place.is_none(),
-            None => place.is_some_and(|p| self.sources[value][0] == Source::Step(p)),
+            None => place.is_some_and(|p| self.sources[value][0] == ValueSource::Step(p)),
         };
         own.then(|| Made {
             place,
@@ -117,7 +117,8 @@ impl Find<'_> {
             return None;
         };
         // The others are there when the convolution runs.
-        let early = |s: &Source| matches!(s, Source::Leaf(_)) || *s == Source::Step(value);
+        let early =
+            |s: &ValueSource| matches!(s, ValueSource::Leaf(_)) || *s == ValueSource::Step(value);
         let fits = fused.access[argument] == Access::Full && self.sources[by].iter().all(early);
         (fits && !self.outputs.contains(&value)).then_some(by)
     }

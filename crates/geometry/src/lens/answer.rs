@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::matrix_file;
 use super::resolved::Resolved;
-use super::source::Source;
+use super::source::Provenance;
 use crate::{Gradient, Kron, Method, Readouts, Spectrum, Summary};
 
 /// A geometry with everything that is said about it.
@@ -18,7 +18,7 @@ pub struct Answer {
     /// Shape of its input.
     pub input: Shape,
     /// Which geometry it is.
-    pub source: Source,
+    pub source: Provenance,
     /// How it was found, in a sentence or two.
     pub method: String,
     /// What was chosen where others choose differently: name and choice.

@@ -31,11 +31,11 @@ use polariscope_network::{Contents, Weights, WeightsError};
 
 pub use answer::{Agreement, Answer, Numbers};
 pub use files::Stored;
-pub use price::{Plan, Price, plan};
+pub use price::{Price, SamplingPlan, plan};
 pub use question::{Compat, Question};
 pub use resolved::{Integrate, Record, Resolved};
 pub use sampled::Part;
-pub use source::{Inputs, Origin, Source, Voice};
+pub use source::{Inputs, Origin, Provenance, Voice};
 pub use top::{First, Planned};
 
 use crate::sample::Float;

@@ -36,7 +36,7 @@ pub struct Price {
 
 /// What precisions cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SamplingPlan {
     /// The architecture.
     pub architecture: String,
     /// Which geometry.
@@ -67,7 +67,7 @@ impl Question {
 }
 
 /// What it would cost to sample the geometry to precisions around the one that `question` asks for.
-pub fn plan(graph: &Graph, question: &Question) -> Result<Plan, GeometryError> {
+pub fn plan(graph: &Graph, question: &Question) -> Result<SamplingPlan, GeometryError> {
     let free = Question {
         limit: None,
         ..question.clone()
@@ -95,7 +95,7 @@ fn measure<T: Float>(
     question: &Question,
     wanted: f64,
     closed_form: Option<Method>,
-) -> Result<Plan, GeometryError> {
+) -> Result<SamplingPlan, GeometryError> {
     let question = question.resolve(graph)?;
     let sampler = question.sampler::<T>(graph, Shard::WHOLE)?;
     let mut state = sampler.start();
@@ -129,7 +129,7 @@ fn measure<T: Float>(
             seconds: networks * seconds_a_network,
         }
     };
-    Ok(Plan {
+    Ok(SamplingPlan {
         architecture: graph.name.clone(),
         gradient: question.gradient,
         probes: question.probes,

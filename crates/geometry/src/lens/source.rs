@@ -35,7 +35,7 @@ pub enum Origin {
 
 /// Which geometry, by which method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct Provenance {
     /// Whose gradients are multiplied.
     pub gradient: Gradient,
     /// The method that ran.
@@ -70,7 +70,7 @@ pub enum Voice {
     Given,
 }
 
-impl Source {
+impl Provenance {
     /// How to speak of it.
     pub fn voice(&self) -> Voice {
         match (self.weights, self.gradient, &self.inputs, self.method) {
@@ -187,9 +187,9 @@ impl Source {
 
 impl Resolved {
     /// Which geometry it is, once its numbers are known.
-    pub(super) fn source(&self, graph: &Graph, numbers: &Numbers) -> Source {
+    pub(super) fn source(&self, graph: &Graph, numbers: &Numbers) -> Provenance {
         let is_linear = exact_applies(graph, ExactProbe::Anywhere, self.output.into()).is_ok();
-        Source {
+        Provenance {
             gradient: self.gradient,
             method: self.method,
             inputs: match &self.probe {
@@ -263,8 +263,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// The default for most networks.
-    pub fn closed() -> Source {
-        Source {
+    pub fn closed() -> Provenance {
+        Provenance {
             gradient: Gradient::Coherent,
             method: Method::MeanField,
             inputs: Inputs::Gauss(1.0),
@@ -278,8 +278,8 @@ pub(crate) mod tests {
     }
 
     /// A sample of T networks.
-    pub fn sampled(networks: u64, error: Option<f64>) -> Source {
-        Source {
+    pub fn sampled(networks: u64, error: Option<f64>) -> Provenance {
+        Provenance {
             method: Method::Sample,
             networks,
             error,
@@ -294,7 +294,7 @@ pub(crate) mod tests {
             closed.line(),
             "Coherent geometry (what predicts learning), closed form at infinite width, inputs N(0, 1)"
         );
-        let local = Source {
+        let local = Provenance {
             gradient: Gradient::Local,
             inputs: Inputs::Gauss(3.0),
             ..sampled(600, Some(0.1))
@@ -303,7 +303,7 @@ pub(crate) mod tests {
             local.line(),
             "Local geometry (sensitivity at single inputs), sampled from 600 networks with 16 inputs each, inputs N(0, 3²)"
         );
-        let zero = Source {
+        let zero = Provenance {
             method: Method::Exact,
             inputs: Inputs::Zero,
             ..closed.clone()
@@ -312,13 +312,13 @@ pub(crate) mod tests {
             zero.line(),
             "Geometry at one point, exact closed form, at the input 0"
         );
-        let linear = Source {
+        let linear = Provenance {
             method: Method::Exact,
             inputs: Inputs::Any,
             ..closed.clone()
         };
         assert!(linear.line().ends_with("the same at every input"));
-        let given = Source {
+        let given = Provenance {
             gradient: Gradient::Local,
             weights: Origin::Given,
             inputs: Inputs::Points("data:mnist".into()),
@@ -328,7 +328,7 @@ pub(crate) mod tests {
             given.line(),
             "Local geometry of given weights, from 1 network with 16 inputs each, inputs from data:mnist"
         );
-        let dipole = Source {
+        let dipole = Provenance {
             gradient: Gradient::Dipole { h: 100.0 },
             ..sampled(9, None)
         };
@@ -337,7 +337,7 @@ pub(crate) mod tests {
                 .line()
                 .starts_with("Geometry of differences over ±100, sampled from 9 networks")
         );
-        let attention = Source {
+        let attention = Provenance {
             predicts: false,
             ..sampled(600, Some(0.3))
         };
@@ -346,12 +346,12 @@ pub(crate) mod tests {
             "Coherent geometry, sampled from 600 networks with 16 inputs each, inputs N(0, 1)"
         );
         assert_eq!(attention.voice(), Voice::Shared);
-        let kernel = Source {
+        let kernel = Provenance {
             method: Method::Kernel,
             ..closed.clone()
         };
         assert!(kernel.line().contains("from the kernel at infinite width"));
-        let mixed = Source {
+        let mixed = Provenance {
             method: Method::Mixed,
             ..sampled(7, None)
         };
@@ -362,7 +362,7 @@ pub(crate) mod tests {
     #[test]
     fn zeros_that_conclude() {
         assert!(closed().is_conclusive(1024));
-        let with = |change: &dyn Fn(&mut Source)| {
+        let with = |change: &dyn Fn(&mut Provenance)| {
             let mut source = closed();
             change(&mut source);
             source.is_conclusive(1024)
@@ -376,7 +376,7 @@ pub(crate) mod tests {
         ));
         assert!(sampled(1025, Some(0.1)).is_conclusive(1024));
         assert!(!sampled(1024, Some(0.1)).is_conclusive(1024));
-        let given = Source {
+        let given = Provenance {
             weights: Origin::Given,
             ..sampled(5000, None)
         };
@@ -393,7 +393,7 @@ pub(crate) mod tests {
         assert_eq!(sampled(1024, Some(0.1)).few(1024), None);
         assert_eq!(closed().few(1024), None);
         // Many last layers on few trunks.
-        let served = |readouts| Source {
+        let served = |readouts| Provenance {
             readouts,
             ..sampled(16, Some(0.1))
         };

@@ -14,7 +14,7 @@ mod tests;
 mod weight;
 mod words;
 
-use crate::lens::source::{Source, Voice};
+use crate::lens::source::{Provenance, Voice};
 use crate::{Agreement, Answer, Kron, Spectrum, Summary};
 use polariscope_graph::Shape;
 use polariscope_report::{Align, Page, Section, Table, grouped, pretty};
@@ -44,7 +44,7 @@ struct View<'a> {
     /// Its few numbers.
     pub summary: &'a Summary,
     /// Which geometry it is.
-    pub source: Source,
+    pub source: Provenance,
     /// The local geometry of the same inputs, where it is known beside a coherent one.
     pub local: Option<&'a Kron>,
     /// The gradient averaged over inputs, of given weights.

@@ -7,7 +7,7 @@ use super::plane::Plane;
 use super::scatter::Scatter;
 use super::sight::Sight;
 use super::weight::{ALIKE, Evenness, Noise};
-use crate::lens::source::{Inputs, Source, Voice};
+use crate::lens::source::{Inputs, Provenance, Voice};
 
 /// Eigenvalues below this part of the isotropic one are not drawn, and zero where they were sampled in single precision.
 pub(super) const ZERO: f64 = 1e-7;
@@ -44,7 +44,7 @@ pub(super) enum Zeros {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
     /// What it is the geometry of.
-    pub source: Source,
+    pub source: Provenance,
     /// D.
     pub dim: usize,
     /// Participation ratio with its error.

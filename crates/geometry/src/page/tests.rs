@@ -7,7 +7,7 @@ use super::reading::{Preference, Reading, Zeros};
 use super::{View, compare, show};
 use crate::Agreement;
 use crate::lens::source::tests::{closed, sampled};
-use crate::lens::source::{Inputs, Origin, Source};
+use crate::lens::source::{Inputs, Origin, Provenance};
 
 /// A geometry with its numbers, to be seen.
 struct Held {
@@ -15,7 +15,7 @@ struct Held {
     spectrum: Spectrum,
     summary: Summary,
     local: Option<Kron>,
-    source: Source,
+    source: Provenance,
     shape: Shape,
 }
 
@@ -26,7 +26,7 @@ fn diagonal(values: &[f64]) -> Kron {
     Kron::dense(factor, n)
 }
 
-fn held(source: Source, matrix: Kron, local: Option<Kron>) -> Held {
+fn held(source: Provenance, matrix: Kron, local: Option<Kron>) -> Held {
     let spectrum = Spectrum::of(&matrix).unwrap();
     Held {
         summary: Summary::of(&spectrum),
@@ -70,7 +70,7 @@ impl Held {
 #[test]
 fn zeros_mean_what_the_method_carries() {
     let (seven, eight) = ([2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [1.0; 8]);
-    let zeros = |source: &Source, local: Option<&[f64]>| {
+    let zeros = |source: &Provenance, local: Option<&[f64]>| {
         let local = local.map(diagonal);
         let held = held(source.clone(), diagonal(&seven), local);
         Reading::of(&held.view()).zeros
@@ -79,19 +79,19 @@ fn zeros_mean_what_the_method_carries() {
     assert_eq!(zeros(&closed(), Some(&seven)), one);
     assert_eq!(zeros(&closed(), Some(&eight)), Zeros::Unshared(1));
     assert_eq!(zeros(&closed(), None), Zeros::Unshared(1));
-    let linear = Source {
+    let linear = Provenance {
         method: Method::Exact,
         inputs: Inputs::Any,
         ..closed()
     };
     assert_eq!(zeros(&linear, None), one);
-    let at_zero = Source {
+    let at_zero = Provenance {
         method: Method::Exact,
         inputs: Inputs::Zero,
         ..closed()
     };
     assert_eq!(zeros(&at_zero, None), Zeros::Here(1));
-    let local = |networks| Source {
+    let local = |networks| Provenance {
         gradient: Gradient::Local,
         probes: 1,
         ..sampled(networks, Some(0.1))
@@ -131,12 +131,12 @@ fn small_is_not_zero() {
 /// Noise that drowns G says nothing, unless the weights were given.
 #[test]
 fn drowned_samples_are_unknown() {
-    let preference = |source: Source| {
+    let preference = |source: Provenance| {
         let held = held(source, diagonal(&[5.0, 1.0, 1.0, 1.0]), None);
         Reading::of(&held.view()).preference
     };
     assert_eq!(preference(sampled(2, None)), Preference::Unknown);
-    let given = Source {
+    let given = Provenance {
         weights: Origin::Given,
         ..sampled(2, None)
     };
@@ -144,8 +144,8 @@ fn drowned_samples_are_unknown() {
     assert_eq!(preference(closed()), Preference::Mild);
 }
 
-fn given() -> Source {
-    Source {
+fn given() -> Provenance {
+    Provenance {
         weights: Origin::Given,
         gradient: Gradient::Local,
         ..sampled(1, None)

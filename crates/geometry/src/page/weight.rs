@@ -1,6 +1,6 @@
 //! Weights with their errors.
 
-use crate::lens::source::{Origin, Source};
+use crate::lens::source::{Origin, Provenance};
 
 /// Weights that differ by less than this factor count as alike.
 pub(super) const ALIKE: f64 = 1.25;
@@ -97,7 +97,7 @@ pub(super) enum Evenness {
 }
 
 impl Noise {
-    pub fn of(source: &Source, participation: f64) -> Self {
+    pub fn of(source: &Provenance, participation: f64) -> Self {
         if !source.sampled() {
             return Self(0.0);
         }

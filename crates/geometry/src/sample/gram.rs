@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use polariscope_diff::Dtype;
-use polariscope_diff::cuda::{Argument, Array, CudaError, Gpu, Kernel, Source};
+use polariscope_diff::cuda::{Argument, Array, CudaError, CudaSource, Gpu, Kernel};
 
 use super::sum::{BLOCK_BITS, Float, Sum};
 use super::tiles::{TILE, Tile, tiles};
@@ -88,7 +88,7 @@ impl<T: Float> Gram<T> {
     ) -> Result<Self, CudaError> {
         let gpu = Gpu::open(ordinal)?;
         let number = T::DTYPE.c_name();
-        let sources = ["add", "squares"].map(|name| Source {
+        let sources = ["add", "squares"].map(|name| CudaSource {
             text: format!("typedef {number} T;\n#define TILE {TILE}{TEXT}"),
             name,
             threads: THREADS,

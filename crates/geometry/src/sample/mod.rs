@@ -36,7 +36,7 @@ pub use top::{Top, TopSampler};
 
 use crate::{GeometryError, Output};
 use gram::Gram;
-use source::Source;
+use source::RowSource;
 use statistics::error_so_far;
 use sum::{Sum, mean_quantum, quantum};
 
@@ -133,7 +133,7 @@ impl State {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Sampler<T> {
-    source: Source<T>,
+    source: RowSource<T>,
     limit: Limit,
     shard: Shard,
     quantum: f64,
@@ -165,7 +165,7 @@ impl<T: Float> Sampler<T> {
                 "shards cannot see each other's error: give ‹networks› in place of ‹error›".into(),
             ));
         }
-        let source = Source::new(graph, config, given)?;
+        let source = RowSource::new(graph, config, given)?;
         let dim = source.dim() as f64;
         let enough = match source.config().place.device {
             Device::Cpu => (WORK * dim * dim / source.work()).ceil() as usize,

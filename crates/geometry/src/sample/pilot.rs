@@ -8,7 +8,7 @@ use polariscope_network::multiplications;
 
 use super::pairs::Pairs;
 use super::readout::{Readouts, best};
-use super::source::{Config, PILOTS, Source};
+use super::source::{Config, PILOTS, RowSource};
 use crate::{GeometryError, Gradient};
 
 /// Read-outs of each pilot.
@@ -56,7 +56,7 @@ pub fn best_probes<T: Number>(graph: &Graph, config: &Config) -> Result<usize, G
         probes: PILOT_PROBES,
         ..config.clone()
     };
-    let source = Source::<T>::new(graph, pilot, Vec::new())?;
+    let source = RowSource::<T>::new(graph, pilot, Vec::new())?;
     let networks: Vec<u64> = (0..PILOTS).collect();
     let own = source.rows_a_network() * source.dim();
     let mut rows = vec![T::ZERO; networks.len() * own];
@@ -98,7 +98,7 @@ pub fn best_readouts<T: Number>(graph: &Graph, config: &Config) -> Result<Readou
         probes: 1,
         ..config.clone()
     };
-    let source = Source::<T>::new(graph, pilot, Vec::new())?;
+    let source = RowSource::<T>::new(graph, pilot, Vec::new())?;
     if source.config().readouts != Readouts::Drawn(PILOT_READOUTS) {
         return Ok(source.config().readouts);
     }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use polariscope_diff::cuda::Gpu;
 use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
-use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights, multiplications};
+use polariscope_network::{Card, Dipole, GpuNetworks, Network, Scalar, Weights, multiplications};
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
@@ -115,20 +115,20 @@ const SUMMED: usize = 16;
 const SHARE: usize = 4;
 
 /// Networks, drawn or given, as a source of rows.
-pub(crate) struct Source<T> {
+pub(crate) struct RowSource<T> {
     config: Config,
     /// The network, or its trunk.
     network: Network<T>,
     trunk: Option<Trunk>,
     dipole: Option<Dipole<T>>,
-    resident: Option<Mutex<Resident<T>>>,
+    on_gpu: Option<Mutex<GpuNetworks<T>>>,
     /// Networks in place of random ones.
     given: Vec<Weights<T>>,
     /// Weights to draw into.
     idle: Mutex<Vec<Weights<T>>>,
 }
 
-impl<T: Number> Source<T> {
+impl<T: Number> RowSource<T> {
     /// Random networks, or the `given` ones.
     pub fn new(
         graph: &Graph,
@@ -165,12 +165,12 @@ impl<T: Number> Source<T> {
             network,
             trunk,
             dipole,
-            resident: None,
+            on_gpu: None,
             given,
             idle: Mutex::default(),
         };
         if let Device::Cuda(ordinal) = source.config.place.device {
-            source.resident = Some(Mutex::new(source.settle(ordinal)?));
+            source.on_gpu = Some(Mutex::new(source.settle(ordinal)?));
         }
         Ok(source)
     }
@@ -226,14 +226,14 @@ impl<T: Number> Source<T> {
             return Ok(());
         }
         let row = self.rows_a_network() * self.dim();
-        if let Some(resident) = &self.resident {
-            let mut resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
-            self.resident_rows(&mut resident, networks, out)?;
+        if let Some(on_gpu) = &self.on_gpu {
+            let mut on_gpu = on_gpu.lock().unwrap_or_else(PoisonError::into_inner);
+            self.gpu_rows(&mut on_gpu, networks, out)?;
         }
         let scale = T::from_f64(self.scale());
         let each = out.par_chunks_mut(row).zip(networks);
         each.try_for_each(|(out, &index)| {
-            if self.resident.is_none() {
+            if self.on_gpu.is_none() {
                 out.copy_from_slice(&self.drawn_rows(index)?);
             }
             for x in out {
@@ -282,14 +282,14 @@ impl<T: Number> Source<T> {
         let possible = self.config.centring == Centring::None
             && self.is_one_question()
             && matches!(self.pairs(), Pairs::Same { .. });
-        let resident = self.resident.as_ref().filter(|_| possible)?;
+        let on_gpu = self.on_gpu.as_ref().filter(|_| possible)?;
         // Not of what is free: results do not depend on what else runs there.
         let memory = Gpu::open(ordinal).and_then(|gpu| gpu.memory()).ok()?;
         if gram::bytes(GROUPS, self.dim(), T::DTYPE) > memory / SHARE {
             return None;
         }
-        let resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
-        let together = resident.together();
+        let on_gpu = on_gpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let together = on_gpu.together();
         (self.rows_a_network() * together >= SUMMED).then_some(together)
     }
 
@@ -303,12 +303,12 @@ impl<T: Number> Source<T> {
     where
         T: Float,
     {
-        let Some(resident) = &self.resident else {
+        let Some(on_gpu) = &self.on_gpu else {
             unreachable!("sums on a GPU are of networks there");
         };
-        let mut resident = resident.lock().unwrap_or_else(PoisonError::into_inner);
-        self.ask(&mut resident, networks)?;
-        let rows = resident.run()?;
+        let mut on_gpu = on_gpu.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ask(&mut on_gpu, networks)?;
+        let rows = on_gpu.run()?;
         gram.add(group, networks, rows, self.rows_a_network())
     }
 
@@ -435,16 +435,16 @@ impl<T: Number> Source<T> {
     }
 
     /// The question on a GPU.
-    fn settle(&self, ordinal: usize) -> Result<Resident<T>, GeometryError> {
+    fn settle(&self, ordinal: usize) -> Result<GpuNetworks<T>, GeometryError> {
         let (graph, rows) = (self.network.graph(), self.rows_a_network());
         let card = Card {
             ordinal,
             precision: self.config.place.precision,
         };
         Ok(match (self.config.gradient, self.config.method) {
-            (Gradient::Dipole { h }, _) => Resident::dipole(graph, h, self.scalar(), card)?,
-            (_, Method::Mixed) => Resident::tangent(graph, rows, self.scalar(), card)?,
-            _ => Resident::input_vjp(graph, rows, card)?,
+            (Gradient::Dipole { h }, _) => GpuNetworks::dipole(graph, h, self.scalar(), card)?,
+            (_, Method::Mixed) => GpuNetworks::tangent(graph, rows, self.scalar(), card)?,
+            _ => GpuNetworks::input_vjp(graph, rows, card)?,
         })
     }
 
@@ -454,9 +454,9 @@ impl<T: Number> Source<T> {
     }
 
     /// [`Self::drawn_rows`] of some networks, on the GPU until the last one is done.
-    fn resident_rows(
+    fn gpu_rows(
         &self,
-        resident: &mut Resident<T>,
+        on_gpu: &mut GpuNetworks<T>,
         networks: &[u64],
         out: &mut [T],
     ) -> Result<(), GeometryError> {
@@ -464,46 +464,46 @@ impl<T: Number> Source<T> {
             true => 1,
             false => self.config.probes,
         };
-        let mut answers = resident.answers(networks.len() * probes)?;
-        let together = resident.together();
+        let mut answers = on_gpu.answers(networks.len() * probes)?;
+        let together = on_gpu.together();
         for (part, networks) in networks.chunks(together).enumerate() {
             let first = part * together;
             if self.is_one_question() {
-                self.ask(resident, networks)?;
-                resident.answer(&mut answers, first..first + networks.len())?;
+                self.ask(on_gpu, networks)?;
+                on_gpu.answer(&mut answers, first..first + networks.len())?;
                 continue;
             }
-            self.set_weights(resident, networks)?;
+            self.set_weights(on_gpu, networks)?;
             let points: Vec<Vec<T>> = networks.iter().map(|&i| self.points(i)).collect();
             for probe in 0..probes {
                 let own = |x: &Vec<T>| x[probe * self.dim()..][..self.dim()].to_vec();
-                resident.set_points(points.iter().flat_map(own).collect())?;
+                on_gpu.set_points(points.iter().flat_map(own).collect())?;
                 let places = (first..first + networks.len()).map(|i| i * probes + probe);
-                resident.answer(&mut answers, places)?;
+                on_gpu.answer(&mut answers, places)?;
             }
         }
-        Ok(resident.fetch(&answers, out)?)
+        Ok(on_gpu.fetch(&answers, out)?)
     }
 
     fn set_weights(
         &self,
-        resident: &mut Resident<T>,
+        on_gpu: &mut GpuNetworks<T>,
         networks: &[u64],
     ) -> Result<(), GeometryError> {
         if self.given.is_empty() {
-            resident.draw(self.config.seed, networks)?;
+            on_gpu.draw(self.config.seed, networks)?;
         }
         for (slot, &index) in networks.iter().enumerate() {
             if let Some(weights) = self.given_weights(index) {
-                resident.load(slot, weights)?;
+                on_gpu.load(slot, weights)?;
             }
         }
         Ok(())
     }
 
     /// Gives networks on a GPU their weights, points and cotangents.
-    fn ask(&self, resident: &mut Resident<T>, networks: &[u64]) -> Result<(), GeometryError> {
-        self.set_weights(resident, networks)?;
+    fn ask(&self, on_gpu: &mut GpuNetworks<T>, networks: &[u64]) -> Result<(), GeometryError> {
+        self.set_weights(on_gpu, networks)?;
         let Config {
             seed,
             probes,
@@ -513,20 +513,20 @@ impl<T: Number> Source<T> {
         match probe {
             // Those of `points`, without the way through our memory.
             Probe::Gauss { sigma } if self.cotangents_a_network() == 1 => {
-                resident.draw_points(seed, networks, PROBES, *sigma)?;
+                on_gpu.draw_points(seed, networks, PROBES, *sigma)?;
             }
             _ => {
                 let points = |&index: &u64| self.repeated(self.points(index));
-                resident.set_points(networks.iter().flat_map(points).collect())?;
+                on_gpu.set_points(networks.iter().flat_map(points).collect())?;
             }
         }
         match self.config.method {
-            Method::Mixed => resident.draw_direction(seed, networks, direction_name)?,
+            Method::Mixed => on_gpu.draw_direction(seed, networks, direction_name)?,
             Method::Sample if self.dipole.is_some() => {}
             _ => {
                 for (slot, &index) in networks.iter().enumerate() {
                     let u = self.cotangents(index).repeat(probes);
-                    resident.set_cotangents(slot, &u)?;
+                    on_gpu.set_cotangents(slot, &u)?;
                 }
             }
         }

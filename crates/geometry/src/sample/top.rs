@@ -22,7 +22,7 @@ use polariscope_stats::Estimate;
 use rayon::prelude::*;
 
 use super::pairs::Pairs;
-use super::source::{Config, Source};
+use super::source::{Config, RowSource};
 use super::{Float, GROUPS};
 use crate::GeometryError;
 
@@ -46,7 +46,7 @@ pub struct Top {
 
 /// A planned run over T networks.
 pub struct TopSampler<T> {
-    source: Source<T>,
+    source: RowSource<T>,
     networks: u64,
     k: usize,
     columns: usize,
@@ -61,7 +61,7 @@ impl<T: Float> TopSampler<T> {
         networks: u64,
         k: usize,
     ) -> Result<Self, GeometryError> {
-        let source = Source::<T>::new(graph, config, given)?;
+        let source = RowSource::<T>::new(graph, config, given)?;
         let rows = networks.saturating_mul(source.rows_a_network() as u64);
         let most = rows.min(source.dim() as u64);
         if k == 0 || k as u64 > most {

@@ -44,7 +44,7 @@ use toml::de::DeTable;
 
 use crate::zoo::ZooOptions;
 use crate::{Builder, Graph, GraphError, Parametrisation, Shape, zoo};
-use source::{Source, Table};
+use source::{FileText, Table};
 
 /// Largest architecture file, in bytes: a thousand times the longest sensible one.
 const MAX_FILE: u64 = 4 << 20;
@@ -94,7 +94,7 @@ fn read(shown: &str, path: &Path) -> Result<String, GraphError> {
 /// assert_eq!(error.to_string(), "net.toml:3:46: unknown key `baise` in layer 0 (dense); did you mean `bias`?");
 /// ```
 pub fn parse_file(text: &str, path: &str, options: &ZooOptions) -> Result<Graph, GraphError> {
-    let source = Source { path, text };
+    let source = FileText { path, text };
     let root = DeTable::parse(text).map_err(|e| source.syntax(&e))?;
     let top = Table {
         source,

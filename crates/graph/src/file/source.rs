@@ -8,12 +8,12 @@ use crate::names::{hint, quote};
 
 /// A file's text and name.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct FileText<'a> {
     pub path: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl FileText<'_> {
     /// An error at a byte offset.
     pub fn error(&self, at: usize, problem: impl Into<String>) -> GraphError {
         let before = self.text.get(..at).unwrap_or(self.text);
@@ -37,7 +37,7 @@ impl Source<'_> {
 /// A table and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct Table<'a> {
-    pub source: Source<'a>,
+    pub source: FileText<'a>,
     pub table: &'a DeTable<'a>,
     pub at: usize,
     /// What the table describes, for messages.
@@ -47,7 +47,7 @@ pub(super) struct Table<'a> {
 /// A value and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
-    source: Source<'a>,
+    source: FileText<'a>,
     value: &'a DeValue<'a>,
     pub at: usize,
     /// The key it belongs to.

@@ -4,8 +4,8 @@ use polariscope_data::DataError;
 use polariscope_diff::cuda::CudaError;
 use polariscope_experiment::Failure;
 use polariscope_graph::{GraphError, Shape};
-use polariscope_infinite::InfiniteError;
 use polariscope_lens::TooLarge;
+use polariscope_nngp::NngpError;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -100,7 +100,7 @@ pub enum ExperimentError {
     Graph(#[from] GraphError),
     /// A kernel that cannot be had.
     #[error(transparent)]
-    Kernel(#[from] InfiniteError),
+    Kernel(#[from] NngpError),
     /// A regression that cannot be done.
     #[error(transparent)]
     Inference(#[from] InferenceError),
@@ -126,7 +126,7 @@ impl ExperimentError {
                     | TrainError::Device(_)
                     | TrainError::Checkpoint { .. }
             ),
-            ExperimentError::Kernel(e) => !matches!(e, InfiniteError::Cuda(CudaError::Call { .. })),
+            ExperimentError::Kernel(e) => !matches!(e, NngpError::Cuda(CudaError::Call { .. })),
             ExperimentError::Inference(_) | ExperimentError::Toml(_) => false,
             ExperimentError::Shape { .. }
             | ExperimentError::Classes { .. }

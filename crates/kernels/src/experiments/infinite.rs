@@ -5,7 +5,7 @@
 
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
-use polariscope_infinite::{InfiniteError, Kernel, Wanted};
+use polariscope_nngp::{Kernel, NngpError, Wanted};
 
 use super::{ExperimentError, Part, Precision, convert};
 use crate::inference::Posterior;
@@ -35,8 +35,7 @@ pub fn regression<T: Precision>(
 /// Operations of it with m training and n test samples, about; infinite where there is no kernel.
 pub(super) fn operations(graph: &Graph, m: usize, n: usize) -> f64 {
     let (m, n) = (m as f64, n as f64);
-    let pair =
-        |kernel: Result<Kernel, InfiniteError>| kernel.map_or(f64::INFINITY, |k| k.operations());
+    let pair = |kernel: Result<Kernel, NngpError>| kernel.map_or(f64::INFINITY, |k| k.operations());
     pair(Kernel::new(graph)) * m * (0.5 * m + n) + m.powi(3) / 3.0
 }
 

@@ -37,7 +37,7 @@ pub use symmetry_breaking::{Kept, SymmetryBreaking};
 pub use system::System;
 
 use polariscope_diff::Number;
-use polariscope_infinite::Float;
+use polariscope_nngp::Float;
 
 /// A number type for kernels and networks alike.
 pub trait Precision: Number + Float {}

@@ -2,8 +2,8 @@
 
 use polariscope_diff::Device;
 use polariscope_graph::Graph;
-use polariscope_infinite::{Kernel, Values, Wanted};
 use polariscope_network::{Network, Weights};
+use polariscope_nngp::{Kernel, Values, Wanted};
 
 use super::{Data, Kind, Question};
 use crate::empirical::{self, MEMORY, Outputs};

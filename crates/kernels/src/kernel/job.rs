@@ -8,7 +8,7 @@ use polariscope_report::grouped;
 
 use super::engine::Engine;
 use super::{Answer, Data, Entries, Kind, Kinds, Part, Question, Summary, Survey};
-use crate::matrix::{Matrix, Plan, Symmetry, Tile, Tiled, fill, tiles};
+use crate::matrix::{FillPlan, Matrix, Symmetry, Tile, Tiled, fill, tiles};
 use crate::{KernelsError, Number, Store, StoreError};
 
 /// The kernels of samples, computed into memory.
@@ -128,7 +128,7 @@ impl<'a, T: Number> Job<'a, T> {
         let x2 = self.x2.as_ref().unwrap_or(&self.x1);
         let samples = size_of_val(self.x1.as_ref()) + size_of_val(x2.as_ref());
         let largest = tiles.iter().map(Tile::len).max().unwrap_or(0);
-        let plan = Plan {
+        let plan = FillPlan {
             entries: &entries,
             words: format!("{} entries", grouped(entries.iter().sum())),
             bytes: samples as f64 + (largest * 2 * size_of::<T>()) as f64 + self.engine.bytes(),

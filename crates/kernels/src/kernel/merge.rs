@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use polariscope_graph::Graph;
-use polariscope_infinite::Kernel;
 use polariscope_lens::{Dtype, Shard};
+use polariscope_nngp::Kernel;
 
 use super::job::{conclude, open};
 use super::{Answer, Part, Question};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use polariscope_infinite::Wanted;
 use polariscope_lens::Setup;
+use polariscope_nngp::Wanted;
 use serde::{Deserialize, Serialize};
 
 use crate::empirical::Outputs;

@@ -19,7 +19,7 @@ pub trait Tiled {
 }
 
 /// What is to be filled.
-pub struct Plan<'a> {
+pub struct FillPlan<'a> {
     /// Numbers in each tile.
     pub entries: &'a [u64],
     /// The work in words.
@@ -31,11 +31,11 @@ pub struct Plan<'a> {
 /// Computes the tiles that an earlier process has not.
 pub fn fill(
     work: &mut dyn Tiled,
-    plan: Plan<'_>,
+    plan: FillPlan<'_>,
     store: &Store,
     observer: &mut dyn Observer,
 ) -> Result<(), KernelsError> {
-    let Plan {
+    let FillPlan {
         entries,
         words,
         bytes,
@@ -148,7 +148,7 @@ mod tests {
 
     fn run(store: &Store, keeper: &mut Keeper) -> (Vec<usize>, bool) {
         let mut tiles = Tiles(Vec::new());
-        let plan = Plan {
+        let plan = FillPlan {
             entries: &[10, 10, 5, 5],
             words: String::new(),
             bytes: 0.0,

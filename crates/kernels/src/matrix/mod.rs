@@ -4,7 +4,7 @@ mod fill;
 mod store;
 mod tiles;
 
-pub(crate) use fill::{Plan, Tiled, fill};
+pub(crate) use fill::{FillPlan, Tiled, fill};
 pub(crate) use store::Matrix;
 pub use store::{Store, StoreError};
 pub(crate) use tiles::{Symmetry, Tile, tiles};

@@ -1,13 +1,13 @@
 //! The Gram matrices, tile by tile: train × train, then test × train.
 
 use polariscope_data::Dataset;
-use polariscope_infinite::{Kernel, Values};
 use polariscope_lens::Observer;
+use polariscope_nngp::{Kernel, Values};
 use polariscope_report::grouped;
 
 use super::Question;
 use crate::kernel::Kind;
-use crate::matrix::{Matrix, Plan, Symmetry, Tile, Tiled, fill, tiles};
+use crate::matrix::{FillPlan, Matrix, Symmetry, Tile, Tiled, fill, tiles};
 use crate::{KernelsError, Number, Store, StoreError};
 
 /// Matrices of train × train numbers alive at the same time in the solve: itself, its eigenvectors, what the solver
@@ -67,7 +67,7 @@ impl Grams {
         ];
         let mut filling = Filling::new(engine, question, parts);
         let entries: Vec<u64> = filling.tiles.iter().map(|(_, t)| t.len() as u64).collect();
-        let plan = Plan {
+        let plan = FillPlan {
             entries: &entries,
             words: format!("{} kernel entries", grouped(entries.iter().sum())),
             bytes: bytes::<T>(engine, (n, m)),

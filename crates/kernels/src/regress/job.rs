@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use polariscope_data::Dataset;
 use polariscope_graph::Graph;
-use polariscope_infinite::Kernel;
 use polariscope_lens::{Dtype, Observer, afford};
+use polariscope_nngp::Kernel;
 
 use super::gram::{self, Grams};
 use super::{Answer, Learnt, Question, Summary, Targets};

@@ -1,7 +1,7 @@
 //! What is asked: which kernel learns, with which ridge, for how long.
 
-use polariscope_infinite::Wanted;
 use polariscope_lens::Setup;
+use polariscope_nngp::Wanted;
 use serde::{Deserialize, Serialize};
 
 use crate::KernelsError;

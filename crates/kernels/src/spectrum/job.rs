@@ -2,8 +2,8 @@
 
 use polariscope_data::symmetric_eigenvalues;
 use polariscope_graph::Graph;
-use polariscope_infinite::{Kernel, Wanted};
 use polariscope_lens::{Observer, Work, afford, fingerprint};
+use polariscope_nngp::{Kernel, Wanted};
 use polariscope_report::{counted, grouped};
 
 use super::{Answer, Question, Summary};

@@ -1,8 +1,8 @@
 //! What can be wrong with a question about symmetry.
 
 use polariscope_graph::Shape;
-use polariscope_infinite::InfiniteError;
 use polariscope_network::NetworkError;
+use polariscope_nngp::NngpError;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -50,7 +50,7 @@ pub enum SymmetryError {
     Logarithm,
     /// A kernel that cannot be had.
     #[error(transparent)]
-    Kernel(#[from] InfiniteError),
+    Kernel(#[from] NngpError),
     /// A run that cannot be made.
     #[error(transparent)]
     Train(#[from] TrainError),

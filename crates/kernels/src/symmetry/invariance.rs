@@ -1,6 +1,6 @@
 //! How far the kernels of the infinitely wide network are from K(τx, τx′) = K(x, x′).
 
-use polariscope_infinite::{Kernel, Wanted};
+use polariscope_nngp::{Kernel, Wanted};
 use serde::{Deserialize, Serialize};
 
 use super::runs::relative;

@@ -3,9 +3,9 @@
 use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
 use polariscope_graph::{Graph, Law};
-use polariscope_infinite::{InfiniteError, Kernel};
 use polariscope_lens::Observer;
 use polariscope_network::{Network, NetworkError, Weights, multiplications};
+use polariscope_nngp::{Kernel, NngpError};
 use polariscope_random::Stream;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
@@ -133,7 +133,7 @@ pub fn measure(
     let followed = deduce(&gaussian(graph), SGD).finite.group;
     let (kernel, no_kernel) = match Kernel::on(graph, setup.device) {
         Ok(kernel) => (Some(kernel), None),
-        Err(e @ InfiniteError::Cuda(_)) => return Err(e.into()),
+        Err(e @ NngpError::Cuda(_)) => return Err(e.into()),
         Err(refusal) => (None, Some(refusal.to_string())),
     };
     let groups = groups(

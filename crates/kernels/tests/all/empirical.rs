@@ -4,9 +4,9 @@
 use polariscope_graph::{
     Activation, BiasRule, Builder, Graph, HasBias, Parametrisation, Shape, ZooOptions, zoo,
 };
-use polariscope_infinite::{Kernel, Wanted};
 use polariscope_kernels::empirical::{Outputs, among, between, convergence, evolution};
 use polariscope_network::{Network, Weights};
+use polariscope_nngp::{Kernel, Wanted};
 use polariscope_random::Stream;
 use polariscope_train::{BatchSize, Config, Labels, Length, Loss, Optimiser, Samples, Schedule};
 

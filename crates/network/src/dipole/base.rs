@@ -5,7 +5,7 @@ use polariscope_diff::Number;
 use polariscope_graph::Graph;
 
 use super::class::{Class, Join, classify};
-use super::plan::Plan;
+use super::plan::DipolePlan;
 use super::programs::{ProgramId, Programs, Sessions, leaves};
 use super::stage::transpose;
 use crate::Weights;
@@ -52,7 +52,7 @@ pub struct Base<T> {
 
 impl<T: Number> Base<T> {
     /// Memory for a plan.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &DipolePlan) -> Self {
         let nodes = plan.cut + 1;
         Base {
             sessions: Sessions::new(&plan.programs),
@@ -63,7 +63,7 @@ impl<T: Number> Base<T> {
     }
 
     /// Computes everything for a network.
-    pub fn run(&mut self, graph: &Graph, plan: &Plan, x: &[T], weights: &Weights<T>) {
+    pub fn run(&mut self, graph: &Graph, plan: &DipolePlan, x: &[T], weights: &Weights<T>) {
         for (i, step) in plan.steps.iter().enumerate() {
             let mut out = std::mem::take(&mut self.nodes[i]);
             out.clear();

@@ -34,7 +34,7 @@ use rayon::prelude::*;
 use crate::{NetworkError, Scalar, Weights};
 use base::Base;
 pub use expressions::{Differences, differences};
-use plan::Plan;
+use plan::DipolePlan;
 use stage::Sample;
 use work::Work;
 
@@ -55,7 +55,7 @@ pub struct Dipole<T> {
     graph: Graph,
     h: f64,
     scalar: Scalar,
-    plan: Plan,
+    plan: DipolePlan,
     bases: Idle<Base<T>>,
     works: Idle<Work<T>>,
 }
@@ -74,7 +74,7 @@ impl<T: Number> Dipole<T> {
             return Err(NetworkError::Logit { k, outputs });
         }
         Ok(Dipole {
-            plan: Plan::new(graph, 2 * graph.input().len()),
+            plan: DipolePlan::new(graph, 2 * graph.input().len()),
             graph: graph.clone(),
             h,
             scalar,

@@ -10,7 +10,7 @@ use super::class::{Class, Conv, classify};
 use super::gather::{Gather, Region};
 use super::linear::{Factor, Linear, Scatter, Sizes};
 use super::programs::{ProgramId, Programs};
-use super::stage::{Make, Source, Stage};
+use super::stage::{Make, Stage, StageSource};
 use super::survey::{Draft, How, Survey, suffix};
 
 /// Most and fewest samples of a task: many share the reading of large weights.
@@ -23,7 +23,7 @@ const PART: usize = 16;
 const PART_NUMBERS: usize = 1 << 16;
 
 /// The plan of a graph.
-pub struct Plan {
+pub struct DipolePlan {
     /// Everything that runs.
     pub programs: Programs,
     /// Last node of the regional part.
@@ -63,7 +63,7 @@ pub struct Batch {
     pub part: usize,
 }
 
-impl Plan {
+impl DipolePlan {
     /// Plans `samples` moved inputs.
     pub fn new(graph: &Graph, samples: usize) -> Self {
         let survey = Survey::new(graph);
@@ -94,7 +94,7 @@ impl Plan {
             slot: slots[0],
         });
         let channels = |&node: &usize| (node, survey.patches(node).channels);
-        Plan {
+        DipolePlan {
             steps: steps(graph, cut, &mut programs),
             read: read.iter().map(channels).collect(),
             stages,
@@ -162,7 +162,7 @@ impl Builder<'_> {
         let survey = self.survey;
         let to = survey.patches(draft.node);
         let first = survey.graph.nodes[draft.node].inputs[0].0;
-        let source = |node: usize| Source {
+        let source = |node: usize| StageSource {
             node,
             slot: self.slots[node],
             region: survey.patches(node).clone(),
@@ -241,7 +241,7 @@ impl Builder<'_> {
         }
     }
 
-    fn conv(&mut self, draft: &Draft, conv: Conv, source: Source) -> Make {
+    fn conv(&mut self, draft: &Draft, conv: Conv, source: StageSource) -> Make {
         let survey = self.survey;
         let (to, sizes) = (survey.patches(draft.node), survey.sizes(conv));
         let linear = || self.linear(draft, conv.weight, conv.scale, sizes);

@@ -27,7 +27,7 @@ pub struct Sample<T> {
 
 /// A node whose patches a stage reads.
 #[derive(Clone)]
-pub struct Source {
+pub struct StageSource {
     /// The node.
     pub node: usize,
     /// Buffer of its patches.
@@ -49,7 +49,7 @@ pub enum Make {
         /// Where products go.
         scatter: Scatter,
         /// Whose change.
-        source: Source,
+        source: StageSource,
         /// The products.
         product: ProgramId,
     },
@@ -58,7 +58,7 @@ pub enum Make {
         /// What it sees.
         gather: Gather,
         /// Of which node.
-        source: Source,
+        source: StageSource,
         /// The convolution without border, and what follows.
         program: ProgramId,
     },
@@ -67,16 +67,16 @@ pub enum Make {
         /// What the patch sees.
         gather: Gather,
         /// Of which node.
-        source: Source,
+        source: StageSource,
         /// The window.
         window: Window,
         /// How it becomes a number.
         pool: Pool,
     },
     /// A sum or a concatenation.
-    Join(Join, Vec<(Source, Gather)>),
+    Join(Join, Vec<(StageSource, Gather)>),
     /// Elementwise ops alone.
-    Same(Source),
+    Same(StageSource),
 }
 
 /// A stage.
@@ -142,7 +142,7 @@ impl Make {
     }
 
     /// The nodes whose patches are read.
-    pub fn sources(&self) -> Vec<&Source> {
+    pub fn sources(&self) -> Vec<&StageSource> {
         match self {
             Make::Column(_) | Make::Entry(..) => vec![],
             Make::Change { source, .. }
@@ -317,7 +317,7 @@ struct Read<'a, T> {
 impl<'a, T: Number> Read<'a, T> {
     fn new(
         gather: &'a Gather,
-        source: &Source,
+        source: &StageSource,
         base: &'a Base<T>,
         sample: &Sample<T>,
         patch: &'a [T],

@@ -4,7 +4,7 @@ use polariscope_diff::Number;
 
 use super::base::Base;
 use super::gather::Region;
-use super::plan::{Entrance, Plan};
+use super::plan::{DipolePlan, Entrance};
 use super::programs::leaves;
 use super::stage::{Context, Memory, Sample, copy_base};
 use crate::Weights;
@@ -18,7 +18,7 @@ pub struct Work<T> {
 
 impl<T: Number> Work<T> {
     /// Memory for a plan.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &DipolePlan) -> Self {
         Work {
             memory: Memory::new(plan.slots, &plan.programs),
             maps: vec![T::ZERO; plan.batch.task * plan.map],
@@ -28,7 +28,7 @@ impl<T: Number> Work<T> {
     /// The outputs of as many samples as a task has.
     pub fn run(
         &mut self,
-        plan: &Plan,
+        plan: &DipolePlan,
         base: &Base<T>,
         weights: &Weights<T>,
         samples: &[Sample<T>],
@@ -67,7 +67,7 @@ impl<T: Number> Work<T> {
 }
 
 /// The input's own patches: one pixel with all its channels.
-fn enter<T: Number>(plan: &Plan, context: Context<T>, memory: &mut Memory<T>) {
+fn enter<T: Number>(plan: &DipolePlan, context: Context<T>, memory: &mut Memory<T>) {
     let Some(Entrance { region, slot }) = &plan.entrance else {
         return;
     };

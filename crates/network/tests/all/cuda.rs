@@ -3,7 +3,7 @@
 
 use polariscope_diff::{Number, Precision};
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_network::{Card, Dipole, Network, Resident, Scalar, Weights};
+use polariscope_network::{Card, Dipole, GpuNetworks, Network, Scalar, Weights};
 
 const CARD: Card = Card {
     ordinal: 0,
@@ -19,26 +19,26 @@ fn network(name: &str, input: &str) -> Graph {
     zoo(name, &options).unwrap()
 }
 
-/// The answer of a resident for network 5 of seed 3, which is not alone.
-fn answer<T: Number>(mut resident: Resident<T>, x: &[T], u: Option<&[T]>) -> Vec<T> {
-    let networks = &[9, 5][..resident.together().min(2)];
+/// The answer of GPU networks for network 5 of seed 3, which is not alone.
+fn answer<T: Number>(mut gpu_networks: GpuNetworks<T>, x: &[T], u: Option<&[T]>) -> Vec<T> {
+    let networks = &[9, 5][..gpu_networks.together().min(2)];
     let networks = match networks {
         [_] => &[5],
         both => both,
     };
-    let mut answers = resident.answers(3).unwrap();
-    resident.draw(3, networks).unwrap();
-    resident.set_points(x.repeat(networks.len())).unwrap();
+    let mut answers = gpu_networks.answers(3).unwrap();
+    gpu_networks.draw(3, networks).unwrap();
+    gpu_networks.set_points(x.repeat(networks.len())).unwrap();
     for slot in 0..networks.len() {
         if let Some(u) = u {
-            resident.set_cotangents(slot, u).unwrap();
+            gpu_networks.set_cotangents(slot, u).unwrap();
         }
     }
     let places = (0..networks.len()).map(|slot| 3 - networks.len() + slot);
-    resident.answer(&mut answers, places).unwrap();
-    let mut out = vec![T::ZERO; 3 * resident.length()];
-    resident.fetch(&answers, &mut out).unwrap();
-    out.split_off(2 * resident.length())
+    gpu_networks.answer(&mut answers, places).unwrap();
+    let mut out = vec![T::ZERO; 3 * gpu_networks.length()];
+    gpu_networks.fetch(&answers, &mut out).unwrap();
+    out.split_off(2 * gpu_networks.length())
 }
 
 fn point<T: Number>(n: usize) -> Vec<T> {
@@ -71,8 +71,8 @@ fn weights_bit_for_bit<T: Number>() {
             },
         )
         .unwrap();
-        let resident = Resident::<T>::input_vjp(&graph, 1, CARD).unwrap();
-        let found = answer(resident, &point(graph.input().len()), Some(&[T::ONE]));
+        let gpu_networks = GpuNetworks::<T>::input_vjp(&graph, 1, CARD).unwrap();
+        let found = answer(gpu_networks, &point(graph.input().len()), Some(&[T::ONE]));
         let want = Weights::<T>::draw(&graph, 3, 5);
         assert_eq!(found, want.values[0], "{parametrisation}");
     }
@@ -101,9 +101,9 @@ fn dipoles() {
         let weights = Weights::<f64>::draw(&graph, 3, 5);
         let dipole = Dipole::<f64>::new(&graph, 100.0, scalar).unwrap();
         let want = dipole.gradient(&weights, &point(n)).unwrap();
-        let there = Resident::dipole(&graph, 100.0, scalar, CARD).unwrap();
+        let there = GpuNetworks::dipole(&graph, 100.0, scalar, CARD).unwrap();
         close(&answer::<f64>(there, &point(n), None), &want, 1e-11);
-        let there = Resident::dipole(&graph, 100.0, scalar, CARD).unwrap();
+        let there = GpuNetworks::dipole(&graph, 100.0, scalar, CARD).unwrap();
         let single: Vec<f64> = answer::<f32>(there, &point(n), None)
             .iter()
             .map(|&x| f64::from(x))
@@ -128,7 +128,7 @@ fn input_gradients() {
         let want = Network::new(graph.clone())
             .input_vjp(&weights, &x, &u)
             .unwrap();
-        let there = Resident::input_vjp(&graph, rows, CARD).unwrap();
+        let there = GpuNetworks::input_vjp(&graph, rows, CARD).unwrap();
         close(&answer(there, &x, Some(&u)), &want, 1e-11);
     }
 }

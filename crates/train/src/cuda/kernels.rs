@@ -9,7 +9,7 @@
 //! stopped being finite. From then on the network is left as it was before that step.
 
 use polariscope_diff::Dtype;
-use polariscope_diff::cuda::Source;
+use polariscope_diff::cuda::CudaSource;
 
 use crate::Optimiser;
 
@@ -71,9 +71,9 @@ __device__ __forceinline__ double total(double x) {
 }
 ";
 
-fn source(dtype: Dtype, name: &'static str, text: String) -> Source {
+fn source(dtype: Dtype, name: &'static str, text: String) -> CudaSource {
     let number = dtype.c_name();
-    Source {
+    CudaSource {
         text: format!("typedef {number} T;\n{SHARED}{text}"),
         name,
         threads: THREADS,
@@ -82,7 +82,7 @@ fn source(dtype: Dtype, name: &'static str, text: String) -> Source {
 }
 
 /// x and y of the pass that the clock tells.
-pub fn gather(dtype: Dtype, sizes: Sizes) -> Source {
+pub fn gather(dtype: Dtype, sizes: Sizes) -> CudaSource {
     let Sizes {
         samples,
         batch,
@@ -129,7 +129,7 @@ fn counting(sizes: Sizes) -> String {
 }
 
 /// Adds loss and right classes of an evaluation.
-pub fn count(dtype: Dtype, sizes: Sizes) -> Source {
+pub fn count(dtype: Dtype, sizes: Sizes) -> CudaSource {
     let text = format!(
         "extern \"C\" __global__ void count(const long long* clock, const T* loss, const T* f, const unsigned* classes,
     const unsigned* order, double* sums) {{
@@ -182,7 +182,13 @@ fn choose(tensors: &[Tensor], span: usize, choice: impl Fn(usize) -> String) -> 
 }
 
 /// Squares of gradients into the parts from `at` on, of `parts` for each network; the first of them moves the clock.
-pub fn survey(dtype: Dtype, tensors: &[Tensor], span: usize, at: usize, parts: usize) -> Source {
+pub fn survey(
+    dtype: Dtype,
+    tensors: &[Tensor],
+    span: usize,
+    at: usize,
+    parts: usize,
+) -> CudaSource {
     let parameters: String = (0..tensors.len())
         .map(|i| format!(", const T* g{i}"))
         .collect();
@@ -217,7 +223,7 @@ pub struct Update {
 
 impl Update {
     /// Changes tensors; the last kernel of a step counts, in a block more.
-    pub fn source(&self, dtype: Dtype, tensors: &[Tensor], sizes: Sizes, last: bool) -> Source {
+    pub fn source(&self, dtype: Dtype, tensors: &[Tensor], sizes: Sizes, last: bool) -> CudaSource {
         let moments = self.optimiser.moments();
         let mut parameters = String::new();
         for (i, tensor) in tensors.iter().enumerate() {

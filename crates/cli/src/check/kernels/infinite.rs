@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use polariscope_graph::{ZooOptions, zoo};
-use polariscope_infinite::{Kernel, Values, Wanted};
 use polariscope_kernels::symmetry::{Element, Group, kernel_deviation};
+use polariscope_nngp::{Kernel, Values, Wanted};
 
 use super::{Fault, image_network, normal};
 

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use polariscope_experiment::{Answer, Data, Entry, Numbers};
+use polariscope_geometry_experiments::cifar10;
 use polariscope_report::{Align, Page, Section, Table, counted, duration};
-use polariscope_trials::cifar10;
 
 use super::registry::entries;
 use super::{ExperimentArgs, Name, place, runner};

@@ -60,7 +60,7 @@ pub type Array<T> = CudaSlice<T>;
 
 /// The text of a kernel, with C linkage and this name, and how its blocks are made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Source {
+pub struct CudaSource {
     /// CUDA C++.
     pub text: String,
     /// Which function of it.
@@ -108,7 +108,7 @@ pub struct Gpu {
     /// cuDNN, where it is there.
     library: OnceLock<Option<Mutex<Library>>>,
     target: Target,
-    kernels: Mutex<HashMap<Source, Kernel>>,
+    kernels: Mutex<HashMap<CudaSource, Kernel>>,
 }
 
 fn failed(call: &'static str) -> impl Fn(String) -> CudaError {
@@ -264,9 +264,9 @@ impl Gpu {
     }
 
     /// Machine code of kernels, compiled where it is new.
-    pub fn compile(&self, sources: &[Source]) -> Result<Vec<Kernel>, CudaError> {
+    pub fn compile(&self, sources: &[CudaSource]) -> Result<Vec<Kernel>, CudaError> {
         let mut known = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut new: Vec<&Source> = Vec::new();
+        let mut new: Vec<&CudaSource> = Vec::new();
         for source in sources {
             if !known.contains_key(source) && !new.contains(&source) {
                 new.push(source);
@@ -285,7 +285,7 @@ impl Gpu {
 
     /// Machine code of each text, by threads of its own: one of rayon's that waits may take up another task, and that
     /// one may want the lock under which this runs.
-    fn codes(&self, sources: &[&Source]) -> Vec<Result<Vec<u8>, String>> {
+    fn codes(&self, sources: &[&CudaSource]) -> Vec<Result<Vec<u8>, String>> {
         let next = Mutex::new(sources.iter().enumerate());
         let work = || {
             let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -306,7 +306,7 @@ impl Gpu {
         codes.into_iter().map(|(_, code)| code).collect()
     }
 
-    fn load(&self, source: &Source, code: Vec<u8>) -> Result<Kernel, String> {
+    fn load(&self, source: &CudaSource, code: Vec<u8>) -> Result<Kernel, String> {
         let module = self
             .context
             .load_module(Ptx::from_binary(code))

@@ -5,24 +5,24 @@ use crate::cuda::maxima::maxima;
 use crate::cuda::source::elements;
 use crate::{Conv, Dtype, Function, Id, Trace, Window, vjp};
 
-fn plan(program: &Program) -> Plan {
+fn plan(program: &Program) -> LaunchPlan {
     let maxima = maxima(program);
     let steps = program.steps.iter();
     let is_elements: Vec<bool> = steps
         .map(|step| elements(step, Dtype::F32, false).is_some())
         .collect();
-    Plan::new(program, &is_elements, &maxima, Dtype::F32)
+    LaunchPlan::new(program, &is_elements, &maxima, Dtype::F32)
 }
 
 /// Every argument still lies in its buffer when it is read, and nothing that a kernel reads of others is overwritten
 /// by it.
-fn check(program: &Program, plan: &Plan) {
+fn check(program: &Program, plan: &LaunchPlan) {
     let mut holder: Vec<Option<usize>> = vec![None; plan.buffers.len()];
     let mut made = vec![false; program.steps.len()];
     for group in &plan.groups {
         for &step in &group.steps {
             for read in reads(&plan.sources, &plan.readers, step) {
-                let Source::Step(from) = read.source else {
+                let ValueSource::Step(from) = read.source else {
                     continue;
                 };
                 assert!(made[from], "step {step} reads {from} before it is made");
@@ -38,7 +38,7 @@ fn check(program: &Program, plan: &Plan) {
                 let read_here = |s: &usize| {
                     let reads = reads(&plan.sources, &plan.readers, *s);
                     let mut sources = reads.iter().map(|read| read.source);
-                    before.is_some_and(|b| sources.any(|x| x == Source::Step(b)))
+                    before.is_some_and(|b| sources.any(|x| x == ValueSource::Step(b)))
                 };
                 assert!(group.steps.len() == 1 || !group.steps.iter().any(read_here));
                 assert!(plan.buffers[buffer] >= size(&program.steps[step].shape));

@@ -2,7 +2,7 @@
 
 use super::Elements;
 use crate::function::Function;
-use crate::program::{Access, Binary, Elementwise, Fused, Source};
+use crate::program::{Access, Binary, ElementSource, Elementwise, Fused};
 use crate::real::Dtype;
 
 /// Every instruction, in order.
@@ -130,11 +130,11 @@ fn walk(axes: &[(usize, usize)], along: impl Fn(Axis) -> Option<String>) -> Opti
     })
 }
 
-fn source(source: Source) -> String {
+fn source(source: ElementSource) -> String {
     match source {
-        Source::Register(r) => format!("r{r}"),
-        Source::Argument(a) => format!("x{a}"),
-        Source::Constant(c) => constant(c),
+        ElementSource::Register(r) => format!("r{r}"),
+        ElementSource::Argument(a) => format!("x{a}"),
+        ElementSource::Constant(c) => constant(c),
     }
 }
 

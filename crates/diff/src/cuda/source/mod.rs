@@ -5,12 +5,12 @@
 
 mod conv;
 mod direct;
+mod feature_maps;
 mod fused;
 mod gather;
 mod group;
 mod layout;
 mod library;
-mod maps;
 mod reduce;
 mod slim;
 mod small;
@@ -21,15 +21,15 @@ mod window;
 
 use std::sync::Arc;
 
-use super::driver::{Prepared, Source};
+use super::driver::{CudaSource, Prepared};
 use crate::device::Precision;
 use crate::program::{Kernel, Step};
 use crate::real::Dtype;
 use crate::trace::{Op, size};
+pub use feature_maps::{MapStep, maps};
 use gather::Gather;
 pub use group::{Lazy, Member, Pool, Then, Variable, group};
 pub use library::{Contraction, Convolution};
-pub use maps::{MapStep, maps};
 
 /// Blocks of kernels whose threads make several numbers.
 const BLOCKS: usize = 1 << 14;
@@ -98,8 +98,8 @@ pub fn elements(step: &Step, dtype: Dtype, max: bool) -> Option<Elements> {
     let shape = |i: usize| step.args[i].shape.as_slice();
     let to = step.shape.as_slice();
     let read = |a: usize, at: [&str; 4]| {
-        let map = maps::map(shape(a)).unwrap_or([1; 3]);
-        maps::element(&format!("a{a}"), map, at)
+        let map = feature_maps::map(shape(a)).unwrap_or([1; 3]);
+        feature_maps::element(&format!("a{a}"), map, at)
     };
     let op = match &step.kernel {
         Kernel::Fused(fused) => return Some(fused::elements(fused, dtype)),
@@ -136,7 +136,7 @@ pub fn elements(step: &Step, dtype: Dtype, max: bool) -> Option<Elements> {
 
 /// Statements that set `value` from the place (n, c, y, x) of a number, from its number.
 fn on_maps(shape: &[usize], statements: String) -> Elements {
-    let [c, h, w] = maps::map(shape).unwrap_or([1; 3]);
+    let [c, h, w] = feature_maps::map(shape).unwrap_or([1; 3]);
     Elements(format!(
         "const I n = i / {};\n\
          const int c = i / {} % {c}, y = i / {w} % {h}, x = i % {w};\n\
@@ -256,9 +256,9 @@ pub fn largest<'s>(steps: impl IntoIterator<Item = &'s Step>) -> usize {
 
 impl Code {
     /// A whole program.
-    pub fn source(&self, dtype: Dtype) -> Source {
+    pub fn source(&self, dtype: Dtype) -> CudaSource {
         let number = dtype.c_name();
-        Source {
+        CudaSource {
             text: format!(
                 "typedef {number} T;\nextern \"C\" __global__ void __launch_bounds__({THREADS}, 2) k{}\n",
                 self.text

@@ -112,7 +112,7 @@ impl Layout {
 }
 
 /// A product whose slabs are loaded by given statements.
-struct Plan {
+struct TensorPlan {
     tile: Tile,
     /// Rows and columns of C, of each of the phases.
     m: usize,
@@ -227,7 +227,7 @@ pub fn gathered(gather: &Gather, precision: Precision) -> Option<Vec<Call>> {
     let mut arrange = Elements(arranged).code(1, scratch, scratch);
     arrange.operands = vec![Operand::Scratch, Operand::Argument(1)];
     arrange.scratch = scratch;
-    let plan = Plan {
+    let plan = TensorPlan {
         tile,
         m,
         n,
@@ -321,7 +321,7 @@ pub fn weight(conv: &Conv, x: &[usize], w: &[usize], precision: Precision) -> Op
         1 => (Operand::Result, 0),
         _ => (Operand::Scratch, parts * numbers),
     };
-    let plan = Plan {
+    let plan = TensorPlan {
         tile,
         m: s.o,
         n: columns,
@@ -358,9 +358,9 @@ fn parts(tiles: usize, slabs: usize, numbers: usize) -> usize {
     few.min_by_key(time).unwrap_or(1)
 }
 
-impl Plan {
+impl TensorPlan {
     fn call(&self, precision: Precision) -> Call {
-        let Plan {
+        let TensorPlan {
             tile,
             m,
             n,

@@ -1,0 +1,4 @@
+//! Every integration test of the crate in one program, a module a subject.
+
+mod calibrate;
+mod experiments;

@@ -1,4 +1,0 @@
-//! Every integration test of the crate in one program, a module a subject.
-
-mod calibrate;
-mod trials;

@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
@@ -9,7 +9,8 @@ use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
 };
-
+use polariscope_learning::eval::Number;
+use polariscope_learning::weights::{self, Weights};
 pub use polariscope_lens::Dtype;
 use polariscope_lens::{Device, Place, Precision, Setup};
 
@@ -287,6 +288,22 @@ impl ArchitectureArgs {
         }
         options.parametrisation = Some(parametrisation);
         Ok(load(&self.architecture, &options)?)
+    }
+
+    /// Reads weights for `graph`, whose number of outputs follows from them where it was left open.
+    pub fn fit<T: Number>(
+        &self,
+        graph: Graph,
+        bytes: &[u8],
+        path: &Path,
+    ) -> Result<(Graph, Weights<T>), CliError> {
+        let with_outputs = |outputs| {
+            let mut architecture = self.clone();
+            let left_open = architecture.options.outputs.replace(outputs).is_none();
+            left_open.then(|| architecture.graph().ok()).flatten()
+        };
+        let file = path.display().to_string();
+        Ok(weights::fit(graph, bytes, &file, with_outputs)?)
     }
 
     /// Whether the architecture is a file, which fixes the number of outputs, and not a name of the zoo.

@@ -9,12 +9,10 @@ use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_geometry_experiments::GeometryExperimentsError;
 use polariscope_graph::GraphError;
 use polariscope_kernels::KernelsError;
-use polariscope_kernels::empirical::EmpiricalError;
+use polariscope_learning::LearningError;
+use polariscope_learning::weights::WeightsError;
 use polariscope_lens::{Setting, TooLarge, render};
-use polariscope_network::{NetworkError, WeightsError};
-use polariscope_nngp::NngpError;
 use polariscope_run::RunError;
-use polariscope_train::TrainError;
 
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,11 +102,9 @@ macro_rules! told {
 told!(
     RunError,
     KernelsError,
-    NetworkError,
-    TrainError,
+    LearningError,
     GeometryError,
-    GeometryExperimentsError,
-    NngpError
+    GeometryExperimentsError
 );
 
 /// Errors that another command avoids.
@@ -123,12 +119,6 @@ macro_rules! usage {
 }
 
 usage!(TooLarge, GraphError, WeightsError, DataError, PredictError);
-
-impl From<EmpiricalError> for CliError {
-    fn from(e: EmpiricalError) -> Self {
-        KernelsError::from(e).into()
-    }
-}
 
 impl From<clap::Error> for CliError {
     fn from(e: clap::Error) -> Self {

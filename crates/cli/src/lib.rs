@@ -9,16 +9,13 @@
 
 pub mod args;
 pub mod check;
-pub mod checkpoint;
 pub mod error;
 pub mod estimate;
 pub mod looker;
 pub mod output;
 pub mod progress;
 pub mod run;
-pub mod samples;
 pub mod verbs;
-pub mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

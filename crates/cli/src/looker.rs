@@ -145,6 +145,18 @@ impl Observer for Looker<'_> {
         announce(self.common, words, elapsed, 1.0, 1.0, bytes);
     }
 
+    fn row(&mut self, text: &str) {
+        if let Some(stage) = &self.stage {
+            stage.progress.note(text);
+        }
+    }
+
+    fn stand(&mut self, line: &dyn Fn() -> String) {
+        if let Some(stage) = &self.stage {
+            stage.progress.draw(line);
+        }
+    }
+
     fn note(&mut self, text: &str) {
         output::note(self.common, text);
     }

@@ -59,7 +59,7 @@ impl Finding {
                 )
                 .table(answer.means()),
         );
-        page.push(Section::new("Again").command(command));
+        page.push(Section::reproduce(command));
         page.configure(settings);
         page
     }

@@ -79,7 +79,7 @@ impl Lab {
     /// The NADs of the architecture: central differences with a radius of 100 (Algorithm 1).
     pub(crate) fn nads(&self) -> Result<Directions, GeometryExperimentsError> {
         let networks = self.pick(2000, 10_000);
-        Lens::Dipole { h: 100.0, networks }.directions(&self.architecture, self.seed, self.place)
+        Lens::Dipole { networks }.directions(&self.architecture, self.seed, self.place)
     }
 
     /// The directions of G as the GIH paper has it.

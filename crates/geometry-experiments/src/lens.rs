@@ -4,13 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use polariscope_data::apply;
-use polariscope_diff::{Device, Place};
 use polariscope_geometry::{
-    Centring, Gradient, Kron, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
-    Spectrum, best_readouts, coherent, exact, mean_field,
+    Compat, GeometryError, Gradient, Kron, Limit, Method, Probe, Question, Spectrum,
 };
 use polariscope_graph::{Activation, BiasRule, Graph, ZooOptions, zoo};
-use polariscope_random::Stream;
+use polariscope_lens::{Device, Place, Quiet, Setup};
 
 use crate::GeometryExperimentsError;
 use crate::lab::shape;
@@ -18,11 +16,9 @@ use crate::lab::shape;
 /// How G is found, for images of one channel and one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lens {
-    /// Central differences with a radius around one Gaussian point, over random networks, their mean removed (Algorithm 1
-    /// of the NAD paper).
+    /// Central differences with a radius of 100 around one Gaussian point, over random networks, their mean removed
+    /// (Algorithm 1 of the NAD paper).
     Dipole {
-        /// The radius h.
-        h: f64,
         /// How many.
         networks: u64,
     },
@@ -59,7 +55,7 @@ pub(crate) const PROBES_COHERENT: usize = 25;
 impl fmt::Display for Lens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lens::Dipole { h, .. } => write!(f, "dipole:{h}"),
+            Lens::Dipole { .. } => f.write_str("dipole:100"),
             Lens::Local { .. } => f.write_str("local"),
             Lens::Gelu { .. } => f.write_str("gelu"),
             Lens::Coherent => f.write_str("coherent"),
@@ -82,59 +78,85 @@ impl Lens {
             outputs: Some(1),
             ..ZooOptions::default()
         };
-        let point = |sigma: f64| Probe::Gauss { sigma };
-        let (graph, config, networks) = match self {
-            Lens::MeanField { points } => {
-                let graph = zoo(name, &options)?;
-                return Ok(mean_field(
-                    &graph,
-                    &point(1.0),
-                    points,
-                    Output::Logit(0),
-                    seed,
-                )?);
-            }
-            Lens::Coherent => {
-                let graph = zoo(name, &options)?;
-                return Ok(coherent(&graph, &point(1.0), 1, Output::Logit(0), seed)?);
-            }
-            Lens::CoherentSampled { networks } => {
-                let mut config = config(Gradient::Coherent, point(1.0), seed, place);
-                config.probes = PROBES_COHERENT;
-                (zoo(name, &options)?, config, networks)
-            }
-            Lens::Gelu { networks } => {
-                let smooth = ZooOptions {
-                    activation: Some(Activation::Gelu),
-                    bias: BiasRule::Zero,
-                    ..options
-                };
-                let graph = zoo(name, &smooth)?;
-                if let Ok(g) = exact(&graph, &Probe::Zero, Output::Logit(0)) {
-                    return Ok(g);
-                }
-                let config = config(Gradient::Local, point(1e-4), seed, place);
-                (graph, config, networks)
-            }
-            Lens::Local { networks } => (
-                zoo(name, &options)?,
-                config(Gradient::Local, point(1.0), seed, place),
-                networks,
-            ),
-            Lens::Dipole { h, networks } => {
-                let graph = zoo(name, &options)?;
-                let mut x = vec![0.0; graph.input().len()];
-                Stream::new(seed, 0, "evaluation point").normal(1.0, &mut x);
-                let probe = Probe::Points {
-                    source: "one Gaussian point".into(),
-                    x: x.into_iter().map(f64::from).collect(),
-                };
-                let mut config = config(Gradient::Dipole { h }, probe, seed, place);
-                (config.centring, config.probes) = (Centring::Mean, 1);
-                (graph, config, networks)
-            }
+        let question = self.question(Setup {
+            seed,
+            device: place.device,
+            precision: place.precision,
+            ..Setup::default()
+        });
+        let find = |graph: &Graph, question: &Question| {
+            let found = question.resolve(graph)?.matrix(graph, &mut Quiet)?;
+            Ok(found.g)
         };
-        sample(&graph, config, networks)
+        let Lens::Gelu { networks } = self else {
+            return find(&zoo(name, &options)?, &question);
+        };
+        let smooth = ZooOptions {
+            activation: Some(Activation::Gelu),
+            bias: BiasRule::Zero,
+            ..options
+        };
+        let graph = zoo(name, &smooth)?;
+        match find(&graph, &question) {
+            Err(GeometryExperimentsError::Geometry(e))
+                if matches!(*e, GeometryError::Refused(_)) =>
+            {
+                let near = Question {
+                    method: Some(Method::Sample),
+                    probe: Some(Probe::Gauss { sigma: 1e-4 }),
+                    probes: Some(PROBES),
+                    limit: Some(Limit::Networks(networks)),
+                    ..question
+                };
+                find(&graph, &near)
+            }
+            found => found,
+        }
+    }
+
+    /// What is asked of the network.
+    fn question(self, setup: Setup) -> Question {
+        let asked = Question {
+            probe: Some(Probe::Gauss { sigma: 1.0 }),
+            setup,
+            ..Question::default()
+        };
+        let sampled = |gradient, probes, networks| Question {
+            gradient: Some(gradient),
+            method: Some(Method::Sample),
+            probes: Some(probes),
+            limit: Some(Limit::Networks(networks)),
+            ..asked.clone()
+        };
+        match self {
+            Lens::MeanField { points } => Question {
+                gradient: Some(Gradient::Local),
+                method: Some(Method::MeanField),
+                probes: Some(points),
+                ..asked
+            },
+            Lens::Coherent => Question {
+                gradient: Some(Gradient::Coherent),
+                method: Some(Method::MeanField),
+                ..asked
+            },
+            Lens::CoherentSampled { networks } => {
+                sampled(Gradient::Coherent, PROBES_COHERENT, networks)
+            }
+            Lens::Local { networks } => sampled(Gradient::Local, PROBES, networks),
+            Lens::Gelu { .. } => Question {
+                gradient: Some(Gradient::Local),
+                method: Some(Method::Exact),
+                probe: Some(Probe::Zero),
+                ..asked
+            },
+            Lens::Dipole { networks } => Question {
+                compat: Some(Compat::Nad),
+                probe: None,
+                limit: Some(Limit::Networks(networks)),
+                ..asked
+            },
+        }
     }
 
     /// Directions of G, most visible first.
@@ -147,37 +169,6 @@ impl Lens {
         let g = self.geometry(name, seed, place)?;
         Directions::on(place.device, g)
     }
-}
-
-fn config(gradient: Gradient, probe: Probe, seed: u64, place: Place) -> SampleConfig {
-    SampleConfig {
-        seed,
-        method: Method::Sample,
-        gradient,
-        probe,
-        probes: PROBES,
-        output: Output::Logit(0),
-        readouts: Readouts::Own,
-        centring: Centring::None,
-        place,
-    }
-}
-
-fn sample(
-    graph: &Graph,
-    mut config: SampleConfig,
-    networks: u64,
-) -> Result<Kron, GeometryExperimentsError> {
-    if !matches!(config.gradient, Gradient::Dipole { .. }) {
-        config.readouts = best_readouts::<f32>(graph, &config)?;
-    }
-    let limit = Limit::Networks(networks);
-    let sampler = Sampler::<f32>::new(graph, config, Vec::new(), limit, Shard::WHOLE)?;
-    let mut state = sampler.start();
-    while !sampler.done(&state) {
-        sampler.advance(&mut state)?;
-    }
-    Ok(sampler.finish(state)?.matrix())
 }
 
 /// G with its eigenvectors, over images of one channel.

@@ -1,10 +1,10 @@
 //! Why a lens has no answer. Settings are named as data: `‹finite 3›`.
 
+use polariscope_empirical::EmpiricalError;
 use polariscope_lens::{Dtype, Stopped, TooLarge};
 use polariscope_nngp::NngpError;
 use thiserror::Error;
 
-use crate::empirical::EmpiricalError;
 use crate::inference::InferenceError;
 use crate::matrix::StoreError;
 use crate::spheres::SphereError;
@@ -77,13 +77,7 @@ impl KernelsError {
             KernelsError::Inference(_) => true,
             KernelsError::Sphere(e) => *e != SphereError::Decomposition,
             KernelsError::Infinite(e) => e.is_usage(),
-            KernelsError::Empirical(e) => match e {
-                EmpiricalError::Network(e) => e.is_usage(),
-                EmpiricalError::Train(e) => e.is_usage(),
-                EmpiricalError::Graph(_)
-                | EmpiricalError::Analytic { .. }
-                | EmpiricalError::NotFinite { .. } => true,
-            },
+            KernelsError::Empirical(e) => e.is_usage(),
             KernelsError::Store(e) => match e {
                 StoreError::Open { .. } | StoreError::Another { .. } => true,
                 StoreError::Io { .. } | StoreError::Nowhere { .. } => false,

@@ -3,7 +3,6 @@
 //! - [`inference`]: regression with a kernel: posterior, gradient descent at any time, ridge and ridgeless.
 //! - [`spheres`]: spectra of one-hidden-layer kernels on products of spheres, and what m samples can teach.
 //! - [`symmetry`]: groups under which a learning system cannot tell data apart.
-//! - [`empirical`]: kernels of finite networks, and how training moves them.
 //! - [`kernel`]: the matrices themselves, of infinite and of finite networks.
 //! - [`regress`]: a data set learnt with them.
 //! - [`spectrum`]: their eigenvalues on samples.
@@ -14,7 +13,6 @@ mod error;
 mod matrix;
 mod number;
 
-pub mod empirical;
 pub mod experiments;
 pub mod inference;
 pub mod kernel;

@@ -7,10 +7,10 @@ use polariscope_diff::Real;
 use polariscope_network::Weights;
 use polariscope_nngp::NngpError;
 
-use crate::{KernelsError, empirical};
+use crate::KernelsError;
 
 /// f32 or f64, as everything here that computes kernels needs it.
-pub trait Number: polariscope_nngp::Float + empirical::Float + npy::Element {
+pub trait Number: polariscope_nngp::Float + polariscope_empirical::Float + npy::Element {
     /// From the bytes that [`npy::Element::append`] makes.
     fn from_bytes(bytes: &[u8]) -> Self;
     /// Samples in this precision.

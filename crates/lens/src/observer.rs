@@ -60,6 +60,16 @@ pub trait Observer: Send {
         let _ = (words, seconds, bytes);
     }
 
+    /// A row of a history, for whoever watches the work go on.
+    fn row(&mut self, text: &str) {
+        let _ = text;
+    }
+
+    /// Where the work stands, in words that say more than the count of its pieces.
+    fn stand(&mut self, line: &dyn Fn() -> String) {
+        let _ = line;
+    }
+
     /// A sentence for whoever reads along.
     fn note(&mut self, text: &str) {
         let _ = text;

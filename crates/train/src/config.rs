@@ -154,6 +154,18 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The learning rate of Adam where none is given; its steps have a size of their own.
+    pub const ADAM_RATE: f64 = 1e-3;
+
+    /// Adam in the place of SGD.
+    pub fn adam() -> Self {
+        Config {
+            optimiser: Optimiser::ADAM,
+            learning_rate: Config::ADAM_RATE,
+            ..Config::default()
+        }
+    }
+
     /// Checks every number.
     pub fn check(&self) -> Result<(), TrainError> {
         let require = |right: bool, setting, value, wanted| match right {
@@ -195,7 +207,7 @@ impl Config {
         )
     }
 
-    /// Updates an epoch on `samples` training samples.
+    /// Updates per epoch on `samples` training samples.
     pub fn steps_an_epoch(&self, samples: usize) -> u64 {
         samples.div_ceil(self.batch_size.on(samples)).max(1) as u64
     }

@@ -1,13 +1,15 @@
-//! The history of a run: a row an epoch.
+//! The history of a run: a row per epoch.
 
 use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
 
 /// One row.
 ///
 /// Training numbers are means over the samples of the epochs since the last row as the run met them: each
 /// batch before its update, in training mode. Test numbers are of the weights at the end of the epoch, in
 /// evaluation mode. (`sse` is a sum where the others are means.)
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Epochs done, from 1.
     pub epoch: u64,

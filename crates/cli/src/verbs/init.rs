@@ -5,12 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use polariscope_graph::Graph;
-use polariscope_network::Weights;
+use polariscope_learning::weights;
 use polariscope_report::grouped;
 use serde::Serialize;
 
-use crate::args::{ArchitectureArgs, Common, Dtype, seed};
+use crate::args::{ArchitectureArgs, Common, seed};
 use crate::error::CliError;
 use crate::output;
 use crate::run::write_atomically;
@@ -61,10 +60,7 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
         (2 * common.dtype.size() * numbers) as f64,
         "choose a smaller network",
     )?;
-    let bytes = match common.dtype {
-        Dtype::F32 => draw::<f32>(&graph, args, common),
-        Dtype::F64 => draw::<f64>(&graph, args, common),
-    };
+    let bytes = weights::initial(&graph, &common.setup(), args.index);
     // The same weights again need no writing, and other weights are somebody's work.
     let found = fs::read(&path).ok();
     if found.as_ref() != Some(&bytes) {
@@ -94,8 +90,4 @@ pub fn run(args: &InitArgs, common: &Common) -> Result<(), CliError> {
         common.seed,
         args.index
     ))
-}
-
-fn draw<T: polariscope_diff::Real>(graph: &Graph, args: &InitArgs, common: &Common) -> Vec<u8> {
-    Weights::<T>::draw(graph, common.seed, args.index).to_bytes(graph)
 }

@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use polariscope_kernels::empirical::Outputs;
-use polariscope_kernels::kernel::{self, Data, Job, Kinds, Part, Question, Summary, Whole};
+use polariscope_kernels::kernel::{
+    self, Data, Job, Kinds, Outputs, Part, Question, Summary, Whole,
+};
 use polariscope_kernels::{Number, Store};
+use polariscope_learning::{Inputs, weights};
 use polariscope_lens::Shard;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, seed};
-use crate::checkpoint;
 use crate::error::CliError;
 use crate::looker::Looker;
 use crate::output;
 use crate::run::{self, Opened, Record, Request, RunDirectory, Shown, fingerprint_bytes};
-use crate::samples::Inputs;
 
 /// What `kernel` takes.
 #[derive(Clone, Debug, Args)]
@@ -67,15 +67,14 @@ fn kernel<T: Number>(args: &KernelArgs, common: &Common) -> Result<(), CliError>
     let mut architecture = args.architecture.clone();
     architecture.options.input = Some(x1.shape);
     let mut graph = architecture.graph()?;
-    let mut weights = None;
+    let mut given = None;
     let mut data_configuration = toml::Table::new();
     let mut set = |key: &str, value: String| data_configuration.insert(key.into(), value.into());
     if let Some(path) = &args.weights {
-        let bytes = checkpoint::read(path)?;
+        let bytes = weights::read(path)?;
         set("weights", fingerprint_bytes(&bytes));
-        let file = path.display().to_string();
-        let (fitted, found) = checkpoint::fit::<T>(&architecture, graph, &bytes, &file)?;
-        (graph, weights) = (fitted, Some(found));
+        let (fitted, found) = architecture.fit::<T>(graph, &bytes, path)?;
+        (graph, given) = (fitted, Some(found));
     }
     let mut question = Question {
         setup: common.setup(),
@@ -89,7 +88,7 @@ fn kernel<T: Number>(args: &KernelArgs, common: &Common) -> Result<(), CliError>
     let data = Data {
         x1: T::of_samples(&x1.numbers),
         x2: x2.as_ref().map(|x2| T::of_samples(&x2.numbers)),
-        weights: weights.as_ref().map(T::of_weights),
+        weights: given.as_ref().map(T::of_weights),
     };
     let job = Job::<T>::new(&graph, data, &question)?;
     question.kind = job.kinds().clone();

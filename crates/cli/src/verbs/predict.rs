@@ -10,6 +10,7 @@ use polariscope_geometry_experiments::predict::{
 };
 use polariscope_geometry_experiments::{GeometryExperimentsError, MOST};
 use polariscope_graph::Shape;
+use polariscope_learning::Inputs;
 use polariscope_report::fill;
 
 use super::geometry::command;
@@ -18,7 +19,6 @@ use crate::error::CliError;
 use crate::looker::Looker;
 use crate::output;
 use crate::run::{self, Opened, Shown};
-use crate::samples::Inputs;
 
 /// Input of networks that leave it open.
 const INPUT: Shape = Shape::Image {

@@ -8,6 +8,7 @@ use polariscope_graph::Activation;
 use polariscope_kernels::kernel::Kind;
 use polariscope_kernels::spectrum::{self as gram, Summary};
 use polariscope_kernels::spheres::{self, Function, Levels, System};
+use polariscope_learning::Inputs;
 
 use super::geometry::command;
 use super::subject::fitted;
@@ -16,7 +17,6 @@ use crate::error::CliError;
 use crate::looker::Looker;
 use crate::output;
 use crate::run::{self, Opened, Shown};
-use crate::samples::Inputs;
 
 /// What `spectrum` takes.
 #[derive(Clone, Debug, Args)]

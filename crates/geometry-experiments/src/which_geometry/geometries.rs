@@ -62,7 +62,7 @@ impl Candidates {
         }
         add("gelu", Lens::Gelu { networks });
         match affordable(2.0 * (SIDE * SIDE) as f64) {
-            networks if networks >= FEW => add("dipole:100", Lens::Dipole { h: 100.0, networks }),
+            networks if networks >= FEW => add("dipole:100", Lens::Dipole { networks }),
             _ => left_out.push("dipole:100 would take hours here; a GPU has it".into()),
         }
         if !closed {

@@ -264,7 +264,7 @@ fn numbers(all: &[(&View, &Reading)]) -> Table {
 /// Corr of every pair.
 fn alike(names: &[&str], corr: &[Vec<f64>]) -> Section {
     let map = HeatMap {
-        title: "Corr of every two".into(),
+        title: "Corr of each pair".into(),
         x: String::new(),
         y: String::new(),
         value: "Corr".into(),

@@ -11,7 +11,7 @@ use polariscope_diff::cuda::{Eigen, Gpu};
 use super::product::product_transposed;
 use crate::GeometryError;
 
-/// Rows from which on a GPU is worth the way there.
+/// From this many rows on a GPU is faster, copies to it and back included.
 const LARGE: usize = 2048;
 
 /// The processor, or a GPU for large matrices.

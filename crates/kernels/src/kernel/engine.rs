@@ -6,8 +6,8 @@ use polariscope_network::{Network, Weights};
 use polariscope_nngp::{Kernel, Values, Wanted};
 
 use super::{Data, Kind, Question};
-use crate::empirical::{self, MEMORY, Outputs};
 use crate::{KernelsError, Number};
+use polariscope_empirical::{self as empirical, MEMORY, Outputs};
 
 /// Products of a GPU in the time that a processor takes for one.
 const FASTER: f64 = 1000.0;

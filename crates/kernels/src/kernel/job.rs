@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
     use crate::Samples;
-    use crate::empirical::Outputs;
+    use polariscope_empirical::Outputs;
 
     fn graph() -> Graph {
         let options = ZooOptions {

@@ -30,5 +30,5 @@ pub use answer::{Answer, Entries, Numbers, Part, Summary};
 pub use job::{Job, answer};
 pub use merge::{Whole, merge};
 pub use page::page;
-pub use question::{Data, Kind, Kinds, Question};
+pub use question::{Data, Kind, Kinds, Outputs, Question};
 pub use survey::Survey;

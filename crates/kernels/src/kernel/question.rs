@@ -7,8 +7,8 @@ use polariscope_lens::Setup;
 use polariscope_nngp::Wanted;
 use serde::{Deserialize, Serialize};
 
-use crate::empirical::Outputs;
 use crate::{Given, Samples};
+pub use polariscope_empirical::Outputs;
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 //! Bug class: rows that meet the wrong columns where blocks or outputs change, a gradient that is not the sample's own.
 
 use polariscope_diff::Device;
+use polariscope_empirical::{Float, MEMORY, Outputs, among, between};
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_kernels::empirical::{Float, MEMORY, Outputs, among, between};
 use polariscope_kernels::symmetry::{Run, distance, train};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;

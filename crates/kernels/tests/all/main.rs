@@ -1,7 +1,6 @@
 //! Every integration test of the crate in one program, a module a subject.
 
 mod cuda;
-mod empirical;
 mod experiments;
 mod inference;
 mod spheres;

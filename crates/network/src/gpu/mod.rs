@@ -18,8 +18,8 @@ pub use draw::Draws;
 const BUSY: f64 = 4e10;
 /// Networks taken together, at most.
 const TOGETHER: usize = 64;
-/// Bytes of memory for the networks that are taken together, unless a single one needs more.
-const MEMORY: usize = 16 << 30;
+/// The networks that are taken together have one part in so many of the GPU's memory, unless a single one needs more.
+const PARTS: usize = 8;
 
 /// A question to networks on a GPU, whose answers are rows of input gradients.
 pub struct GpuNetworks<T> {
@@ -87,7 +87,8 @@ impl<T: Number> GpuNetworks<T> {
     ) -> Result<Self, NetworkError> {
         let one = Program::new(trace, &[output]);
         let operations: f64 = one.steps.iter().map(|step| step.cost().operations).sum();
-        let fit = (MEMORY / size_of::<T>() / one.numbers().max(1)).max(1);
+        let gpu = Gpu::open(card.ordinal)?;
+        let fit = (gpu.memory()? / PARTS / size_of::<T>() / one.numbers().max(1)).max(1);
         let together = ((BUSY / operations) as usize).clamp(1, TOGETHER.min(fit));
         let program = match together {
             1 => one.clone(),
@@ -97,7 +98,6 @@ impl<T: Number> GpuNetworks<T> {
                 Program::new(&many, &outputs)
             }
         };
-        let gpu = Gpu::open(card.ordinal)?;
         Ok(GpuNetworks {
             draws: Draws::new::<T>(gpu.clone())?,
             graph: graph.clone(),

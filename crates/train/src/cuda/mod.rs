@@ -1,7 +1,7 @@
 //! Training on a GPU: networks that differ in their initial weights alone, on the same batches at the same time.
 //!
 //! Samples, weights and what the optimiser remembers stay on the GPU, and a step is one recording that is replayed: the
-//! processor sends the order of the samples once an epoch and looks at the networks when somebody asks.
+//! processor sends the order of the samples once per epoch and looks at the networks when somebody asks.
 
 mod judge;
 mod kernels;

@@ -51,6 +51,21 @@ impl Default for FlowConfig {
 }
 
 impl FlowConfig {
+    /// With another loss, and the margin that goes with it.
+    pub fn of(loss: Loss) -> Self {
+        let default = FlowConfig::default();
+        let margin = match loss {
+            // A target that is met exactly has no far side.
+            Loss::Mse | Loss::Sse => f64::INFINITY,
+            Loss::CrossEntropy | Loss::Hinge { .. } | Loss::SoftHinge { .. } => default.margin,
+        };
+        FlowConfig {
+            loss,
+            margin,
+            ..default
+        }
+    }
+
     /// Checks every number.
     pub fn check(&self) -> Result<(), TrainError> {
         self.loss.check()?;

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use crate::TrainError;
 use crate::codec::{Reader, Writer};
 
 /// Where a flow stands. All numbers are of the predictor F at this time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// Steps accepted.
     pub step: u64,

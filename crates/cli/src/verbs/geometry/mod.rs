@@ -11,11 +11,11 @@ use polariscope_data::DataError;
 use polariscope_geometry::page::{page, text};
 use polariscope_geometry::{Answer, Numbers, Part, Resolved, Shard};
 use polariscope_graph::Graph;
+use polariscope_learning::weights;
 use polariscope_lens::Clock;
 use polariscope_report::grouped;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
-use crate::checkpoint;
 use crate::error::CliError;
 use crate::looker::Looker;
 use crate::run::{self, Opened, Request, RunDirectory, Shown, fingerprint_bytes};
@@ -85,12 +85,11 @@ impl Job {
             .flat_map(|list| options::paths(list))
             .collect();
         for path in &weights {
-            let bytes = checkpoint::read(path)?;
+            let bytes = weights::read(path)?;
             prints.push(toml::Value::from(fingerprint_bytes(&bytes)));
-            let file = path.display().to_string();
             graph = match common.dtype {
-                Dtype::F32 => checkpoint::fit::<f32>(&architecture, graph, &bytes, &file)?.0,
-                Dtype::F64 => checkpoint::fit::<f64>(&architecture, graph, &bytes, &file)?.0,
+                Dtype::F32 => architecture.fit::<f32>(graph, &bytes, path)?.0,
+                Dtype::F64 => architecture.fit::<f64>(graph, &bytes, path)?.0,
             };
         }
         args.question.note_renamed(common);

@@ -8,11 +8,11 @@ use clap::Args;
 use polariscope_data::Dataset;
 use polariscope_geometry::{Compat, Gradient, Limit, Method, Output, Probe, Question};
 use polariscope_graph::{Graph, Shape};
+use polariscope_learning::Inputs;
 
 use crate::args::{ArchitectureArgs, Common, count};
 use crate::error::CliError;
 use crate::output;
-use crate::samples::Inputs;
 
 /// Input of networks that leave it open: small enough for seconds, large enough to look at.
 const INPUT: Shape = Shape::Image {

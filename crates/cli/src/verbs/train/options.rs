@@ -1,16 +1,11 @@
 //! From what was typed to the settings of a run.
 
 use clap::{Args, ValueEnum};
-use polariscope_train::{
-    BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule, TrainError,
-};
+use polariscope_learning::train::{FlowRun, Method};
+use polariscope_train::{BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule};
 
 use crate::args::{Common, count, seed};
 use crate::error::CliError;
-use polariscope_train::Problem;
-
-/// The learning rate of Adam where none is given; its steps have a size of their own.
-const ADAM_RATE: f64 = 1e-3;
 
 /// Too long for one line of help.
 const LOSS: &str = "cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN]\n\
@@ -133,62 +128,18 @@ pub struct FlowArgs {
     pub max_gradient_change: Option<f64>,
 }
 
-/// A checked choice.
-pub enum Method {
-    /// SGD or Adam, step by step.
-    Descent(Config),
-    /// Gradient flow.
-    Flow {
-        /// Its settings.
-        config: FlowConfig,
-        /// Seed of the initial weights.
-        init_seed: u64,
-    },
-}
-
-impl Method {
-    /// Bytes that it needs, with numbers of `size` bytes.
-    pub fn memory(&self, problem: &Problem, size: usize) -> f64 {
-        let samples = problem.data.train.len();
-        let (copies, batch) = match self {
-            // Weights, gradient, moments.
-            Method::Descent(config) => (
-                2 + config.optimiser.moments(),
-                config.batch_size.on(samples),
-            ),
-            // Weights here and there, three gradients.
-            Method::Flow { .. } => (5, samples),
-        };
-        problem.memory(size, copies, batch)
-    }
-
-    /// The `[configuration.training]` of `run.toml`.
-    pub fn table(&self) -> Result<toml::Table, CliError> {
-        let table = match self {
-            Method::Descent(config) => toml::Table::try_from(config),
-            Method::Flow { config, init_seed } => toml::Table::try_from(config).map(|mut table| {
-                let kind = toml::Table::from_iter([("kind".to_string(), "flow".into())]);
-                table.insert("optimiser".into(), kind.into());
-                // `seed` admits what a TOML integer holds.
-                table.insert("init-seed".into(), toml::Value::Integer(*init_seed as i64));
-                table
-            }),
-        };
-        table.map_err(|e| CliError::Failed(format!("cannot express the settings as TOML: {e}")))
-    }
-}
-
 impl TrainingArgs {
-    /// The settings with their defaults filled in, checked.
+    /// The settings with their defaults filled in.
     pub fn method(&self, common: &Common) -> Result<Method, CliError> {
         let rule = self.optimiser.unwrap_or(Rule::Sgd);
         self.refuse_strangers(rule)?;
         Ok(match rule {
-            Rule::Flow => Method::Flow {
-                config: self.flow_config()?,
-                init_seed: self.init_seed.unwrap_or(common.seed),
-            },
-            Rule::Sgd | Rule::Adam => Method::Descent(self.config(rule, common)?),
+            Rule::Flow => {
+                let init_seed = self.init_seed.unwrap_or(common.seed);
+                Method::Flow(FlowRun::new(self.flow_config(), init_seed))
+            }
+            Rule::Sgd => Method::Descent(self.config(Config::default(), common)),
+            Rule::Adam => Method::Descent(self.config(Config::adam(), common)),
         })
     }
 
@@ -242,12 +193,8 @@ impl TrainingArgs {
         }
     }
 
-    fn config(&self, rule: Rule, common: &Common) -> Result<Config, TrainError> {
-        let default = Config::default();
-        let (optimiser, rate) = match rule {
-            Rule::Adam => (self.adam(), ADAM_RATE),
-            Rule::Sgd | Rule::Flow => (self.sgd(default.optimiser), default.learning_rate),
-        };
+    /// What is not given is as in `default`.
+    fn config(&self, default: Config, common: &Common) -> Config {
         let length = match (self.epochs, self.steps) {
             (_, Some(steps)) => Length::Steps(steps as u64),
             (Some(epochs), None) => Length::Epochs(epochs as u64),
@@ -258,10 +205,10 @@ impl TrainingArgs {
             Some(Decay::Constant) => Schedule::Constant,
             Some(Decay::LinearDecay) => Schedule::LinearDecay,
         };
-        let config = Config {
+        Config {
             loss: self.loss.unwrap_or(default.loss),
-            optimiser,
-            learning_rate: self.learning_rate.unwrap_or(rate),
+            optimiser: self.optimiser(default.optimiser),
+            learning_rate: self.learning_rate.unwrap_or(default.learning_rate),
             schedule,
             clip: self.clip,
             batch_size: self.batch_size.unwrap_or(default.batch_size),
@@ -270,42 +217,36 @@ impl TrainingArgs {
             init_seed: self.init_seed.unwrap_or(common.seed),
             batch_seed: self.batch_seed.unwrap_or(common.seed),
             label_noise: self.label_noise.unwrap_or(default.label_noise),
-        };
-        config.check().map(|()| config)
-    }
-
-    /// SGD; what is not given is as in `default`.
-    fn sgd(&self, default: Optimiser) -> Optimiser {
-        let mut sgd = default;
-        if let Optimiser::Sgd {
-            momentum,
-            weight_decay,
-        } = &mut sgd
-        {
-            *momentum = self.momentum.unwrap_or(*momentum);
-            *weight_decay = self.weight_decay.unwrap_or(*weight_decay);
         }
-        sgd
     }
 
-    fn adam(&self) -> Optimiser {
-        let mut adam = Optimiser::ADAM;
-        if let Optimiser::Adam {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        } = &mut adam
-        {
-            *beta1 = self.beta1.unwrap_or(*beta1);
-            *beta2 = self.beta2.unwrap_or(*beta2);
-            *eps = self.eps.unwrap_or(*eps);
-            *weight_decay = self.weight_decay.unwrap_or(*weight_decay);
+    /// What is not given is as in `default`.
+    fn optimiser(&self, mut default: Optimiser) -> Optimiser {
+        let set = |to: &mut f64, given: Option<f64>| *to = given.unwrap_or(*to);
+        match &mut default {
+            Optimiser::Sgd {
+                momentum,
+                weight_decay,
+            } => {
+                set(momentum, self.momentum);
+                set(weight_decay, self.weight_decay);
+            }
+            Optimiser::Adam {
+                beta1,
+                beta2,
+                eps,
+                weight_decay,
+            } => {
+                set(beta1, self.beta1);
+                set(beta2, self.beta2);
+                set(eps, self.eps);
+                set(weight_decay, self.weight_decay);
+            }
         }
-        adam
+        default
     }
 
-    fn flow_config(&self) -> Result<FlowConfig, TrainError> {
+    fn flow_config(&self) -> FlowConfig {
         let FlowArgs {
             alpha,
             origin,
@@ -315,26 +256,19 @@ impl TrainingArgs {
             max_output_change,
             max_gradient_change,
         } = self.flow;
-        let default = FlowConfig::default();
-        let loss = self.loss.unwrap_or(default.loss);
-        let own_margin = match loss {
-            // A target that is met exactly has no far side.
-            Loss::Mse | Loss::Sse => f64::INFINITY,
-            Loss::CrossEntropy | Loss::Hinge { .. } | Loss::SoftHinge { .. } => default.margin,
-        };
-        let config = FlowConfig {
-            loss,
+        let default = self.loss.map_or_else(FlowConfig::default, FlowConfig::of);
+        FlowConfig {
+            loss: default.loss,
             alpha: alpha.unwrap_or(default.alpha),
             origin: origin.unwrap_or(default.origin),
             first_dt: first_dt.unwrap_or(default.first_dt),
             max_output_change: max_output_change.unwrap_or(default.max_output_change),
             max_gradient_change: max_gradient_change.unwrap_or(default.max_gradient_change),
-            margin: margin.unwrap_or(own_margin),
+            margin: margin.unwrap_or(default.margin),
             max_time: max_time.unwrap_or(default.max_time),
             max_steps: self.steps.map_or(default.max_steps, |n| n as u64),
             row_every: self.row_every.map_or(default.row_every, |n| n as u64),
-        };
-        config.check().map(|()| config)
+        }
     }
 }
 
@@ -368,7 +302,7 @@ mod tests {
         let (default, flow) = (Config::default(), FlowConfig::default());
         says(
             "--learning-rate",
-            format!("{}, adam {ADAM_RATE}]", default.learning_rate),
+            format!("{}, adam {}]", default.learning_rate, Config::ADAM_RATE),
         );
         says("--loss", format!("{}, flow {}]", default.loss, flow.loss));
         says("--batch-size", format!("{}]", default.batch_size));

@@ -55,7 +55,10 @@ fn other_stages_are_fields() {
         ),
     ] {
         let plan = plan(input, &layers);
-        assert!(PooledStack::of(&plan, &plan.stages[0]).is_none(), "{layers}");
+        assert!(
+            PooledStack::of(&plan, &plan.stages[0]).is_none(),
+            "{layers}"
+        );
     }
 }
 

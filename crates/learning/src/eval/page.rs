@@ -1,17 +1,12 @@
 //! `report.html` of an evaluation.
 
-use polariscope_diff::Number;
 use polariscope_graph::Shape;
-use polariscope_network::Network;
 use polariscope_report::{
     Align, Axis, ColourMap, HeatMap, Page, Plot, Section, Series, Table, counted, pretty,
 };
 
-use super::Evaluation;
-use super::compute::{Answers, norms};
-use super::spread::Spread;
-use crate::run::Request;
-use crate::samples::Inputs;
+use super::job::norms;
+use super::{Answer, Number, Spread};
 
 /// Fewer numbers than this are no histogram.
 const FEW: usize = 8;
@@ -19,19 +14,17 @@ const FEW: usize = 8;
 const ROWS: usize = 20;
 
 /// The page.
-pub(super) fn page<T: Number>(
-    network: &Network<T>,
-    inputs: &Inputs<T>,
-    answers: &Answers<T>,
-    evaluation: &Evaluation,
-    request: &Request,
-) -> Page {
-    let graph = network.graph();
+pub fn page<T: Number>(answer: &Answer<T>, settings: Vec<(String, String)>) -> Page {
+    let Answer {
+        network,
+        summary: evaluation,
+        ..
+    } = answer;
     let output = evaluation.output;
-    let mut answer = format!(
+    let mut words = format!(
         "Over {} of {} and {}, its values lie between {} and {} (mean {}, standard deviation {}).",
         counted(evaluation.samples as u64, "sample"),
-        graph.input(),
+        answer.shape,
         counted(evaluation.outputs as u64, "output"),
         pretty(output.min),
         pretty(output.max),
@@ -50,7 +43,7 @@ pub(super) fn page<T: Number>(
     ];
     for (norm, what) in derivatives {
         if let Some(norm) = norm {
-            answer += &format!(
+            words += &format!(
                 " {what} has norm {} on average, from {} to {}.",
                 pretty(norm.mean),
                 pretty(norm.min),
@@ -62,32 +55,31 @@ pub(super) fn page<T: Number>(
         .gradient_norm
         .or(evaluation.gradient_tangent_norm)
     {
-        None => format!("What does {} answer to these samples?", graph.name),
+        None => format!("What does {network} answer to these samples?"),
         Some(_) => format!(
-            "What does {} answer to these samples, and what in them moves its first output?",
-            graph.name
+            "What does {network} answer to these samples, and what in them moves its first output?"
         ),
     };
-    let mut page = Page::new(format!("{} evaluated", graph.name), asked, answer);
-    page.push(outputs(answers, evaluation.outputs));
+    let mut page = Page::new(format!("{network} evaluated"), asked, words);
+    page.push(outputs(answer, evaluation.outputs));
     let derivatives = [
-        ("Gradient of logit 0", "gradient", &answers.gradient),
+        ("Gradient of logit 0", "gradient", &answer.gradient),
         (
             "Tangent of the gradient",
             "gradient tangent",
-            &answers.tangent,
+            &answer.tangent,
         ),
     ];
     for (heading, name, values) in derivatives {
         if let Some(values) = values {
-            page.push(derivative(heading, name, values, inputs));
+            page.push(derivative(heading, name, values, answer.shape));
         }
     }
-    page.configure(request.settings());
+    page.configure(settings);
     page
 }
 
-fn outputs<T: Number>(answers: &Answers<T>, outputs: usize) -> Section {
+fn outputs<T: Number>(answer: &Answer<T>, outputs: usize) -> Section {
     use Align::{Left, Right};
     let mut table = Table::new([
         ("output", Left),
@@ -97,7 +89,7 @@ fn outputs<T: Number>(answers: &Answers<T>, outputs: usize) -> Section {
         ("max", Right),
     ]);
     for k in 0..outputs.min(ROWS) {
-        let column = answers.output.iter().skip(k).step_by(outputs);
+        let column = answer.output.iter().skip(k).step_by(outputs);
         let s = Spread::of(&column.map(|x| x.to_f64()).collect::<Vec<_>>());
         table.push([
             k.to_string().into(),
@@ -113,14 +105,14 @@ fn outputs<T: Number>(answers: &Answers<T>, outputs: usize) -> Section {
             "The first {ROWS} of {outputs} outputs; output.npy has all."
         ));
     }
-    let all: Vec<f64> = answers.output.iter().map(|x| x.to_f64()).collect();
+    let all: Vec<f64> = answer.output.iter().map(|x| x.to_f64()).collect();
     histogram(section, "output", &all, "All outputs of all samples")
 }
 
-fn derivative<T: Number>(heading: &str, name: &str, values: &[T], inputs: &Inputs<T>) -> Section {
-    let norms = norms(values, inputs.shape.len());
+fn derivative<T: Number>(heading: &str, name: &str, values: &[T], shape: Shape) -> Section {
+    let norms = norms(values, shape.len());
     let mut section = Section::new(heading);
-    if let Shape::Image { height, width, .. } = inputs.shape {
+    if let Shape::Image { height, width, .. } = shape {
         let map = HeatMap {
             title: format!("Where the {name} is large"),
             x: "column".into(),

@@ -1,33 +1,31 @@
-//! The tangent kernel of a network while it trains (`--ntk`).
+//! The tangent kernel of a network while it trains.
 
-use polariscope_diff::Device;
-use polariscope_kernels::empirical::{Float, Follower, Snapshot};
+use polariscope_empirical::{Float, Follower, Snapshot};
+use polariscope_lens::Device;
 use polariscope_report::{Axis, Plot, Section, Series, counted, pretty};
-use polariscope_train::{Config, Control, Observer, Row, State};
+use polariscope_train::{Config, Problem, State};
+use serde::{Deserialize, Serialize};
 
-use crate::error::CliError;
-use crate::run::RunDirectory;
-use crate::watch::Watch;
-use polariscope_train::Problem;
-
-/// Name of the checkpoint.
-const KERNELS: &str = "ntk";
+use crate::LearningError;
 
 /// What is followed, and what was seen: the start, then a row of the history each.
-pub struct Tangent<T> {
+pub(super) struct Tangent<T> {
     follower: Follower<T>,
-    pub seen: Vec<Snapshot>,
+    seen: Vec<Snapshot>,
 }
 
 impl<T: Float> Tangent<T> {
-    /// Goes on where an interrupted process was at `step`.
+    /// Name of what is kept on the way.
+    pub const KEPT: &str = "ntk";
+
+    /// Goes on where an interrupted process was at `step` with what it had kept.
     pub fn new(
-        (problem, device): (&Problem, Device),
+        problem: &Problem,
+        device: Device,
         config: &Config,
         points: usize,
-        directory: &RunDirectory,
-        step: u64,
-    ) -> Result<Self, CliError> {
+        (kept, step): (Vec<u8>, u64),
+    ) -> Result<Self, LearningError> {
         let start = State::<T>::new(&problem.graph, config, 0);
         let follower = Follower::new(
             device,
@@ -36,7 +34,6 @@ impl<T: Float> Tangent<T> {
             problem.train(),
             points,
         )?;
-        let kept = directory.restore(KERNELS)?.unwrap_or_default();
         let lines = String::from_utf8_lossy(&kept);
         let mut seen: Vec<Snapshot> = lines.lines().filter_map(parse).collect();
         seen.retain(|s| s.step <= step);
@@ -46,29 +43,53 @@ impl<T: Float> Tangent<T> {
         Ok(Tangent { follower, seen })
     }
 
+    /// One look more.
+    pub fn look(&mut self, state: &State<T>) -> Result<(), LearningError> {
+        let seen = self.follower.look(&state.weights, state.step)?;
+        self.seen.push(seen);
+        Ok(())
+    }
+
+    /// What was seen so far.
+    pub fn csv(&self) -> String {
+        csv(&self.seen)
+    }
+
+    /// At the end.
+    pub fn followed(self, steps_an_epoch: u64) -> Followed {
+        Followed {
+            samples: self.follower.samples(),
+            steps_an_epoch,
+            seen: self.seen,
+        }
+    }
+}
+
+/// What became of the tangent kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Followed {
+    /// Training samples that it was looked at on.
+    pub samples: usize,
+    /// Updates per epoch.
+    pub steps_an_epoch: u64,
+    /// The start, then a row of the history each.
+    pub seen: Vec<Snapshot>,
+}
+
+impl Followed {
     /// `step,change,alignment,mean_diagonal`, a line each.
     pub fn csv(&self) -> String {
-        let lines = self.seen.iter().map(|s| {
-            let Snapshot {
-                step,
-                change,
-                alignment,
-                mean_diagonal,
-            } = s;
-            format!("{step},{change:e},{alignment:e},{mean_diagonal:e}\n")
-        });
-        let head = "step,change,alignment,mean_diagonal\n".to_owned();
-        head + &lines.collect::<String>()
+        csv(&self.seen)
     }
 
     /// What became of the kernel, in a sentence.
-    pub fn answer(&self) -> String {
+    fn sentence(&self) -> String {
         let (Some(first), Some(last)) = (self.seen.first(), self.seen.last()) else {
             return String::new();
         };
         format!(
             "Its tangent kernel on {} has moved by {} of its norm; the alignment with the labels went from {} to {}.",
-            counted(self.follower.samples() as u64, "training sample"),
+            counted(self.samples as u64, "training sample"),
             pretty(last.change),
             pretty(first.alignment),
             pretty(last.alignment)
@@ -76,9 +97,9 @@ impl<T: Float> Tangent<T> {
     }
 
     /// Both curves.
-    pub fn section(&self, steps_an_epoch: u64) -> Section {
+    pub(super) fn section(&self) -> Section {
         let curve = |label: &str, value: fn(&Snapshot) -> f64| {
-            let epoch = |s: &Snapshot| s.step as f64 / steps_an_epoch as f64;
+            let epoch = |s: &Snapshot| s.step as f64 / self.steps_an_epoch as f64;
             Series::line(
                 label,
                 self.seen.iter().map(|s| (epoch(s), value(s))).collect(),
@@ -103,7 +124,7 @@ impl<T: Float> Tangent<T> {
         Section::new("Tangent kernel")
             .prose(format!(
                 "{} A kernel that stands still is lazy training; one that turns to the labels learns features.",
-                self.answer()
+                self.sentence()
             ))
             .figure(
                 "ntk-change",
@@ -118,6 +139,20 @@ impl<T: Float> Tangent<T> {
     }
 }
 
+fn csv(seen: &[Snapshot]) -> String {
+    let lines = seen.iter().map(|s| {
+        let Snapshot {
+            step,
+            change,
+            alignment,
+            mean_diagonal,
+        } = s;
+        format!("{step},{change:e},{alignment:e},{mean_diagonal:e}\n")
+    });
+    let head = "step,change,alignment,mean_diagonal\n".to_owned();
+    head + &lines.collect::<String>()
+}
+
 /// A line of the table; nothing of its head.
 fn parse(line: &str) -> Option<Snapshot> {
     let mut words = line.split(',');
@@ -127,30 +162,4 @@ fn parse(line: &str) -> Option<Snapshot> {
         alignment: words.next()?.parse().ok()?,
         mean_diagonal: words.next()?.parse().ok()?,
     })
-}
-
-/// A run that is watched and, if wanted, followed.
-pub struct Following<'a, 'b, T> {
-    pub watch: &'b mut Watch<'a>,
-    pub tangent: Option<&'b mut Tangent<T>>,
-}
-
-impl<T: Float> Observer<T> for Following<'_, '_, T> {
-    fn on_step(&mut self, state: &State<T>, total: u64) -> Control {
-        self.watch.on_step(state, total)
-    }
-
-    fn on_epoch(&mut self, row: &Row, state: &State<T>) -> Control {
-        if let Some(tangent) = &mut self.tangent {
-            match tangent.follower.look(&state.weights, state.step) {
-                Ok(seen) => tangent.seen.push(seen),
-                Err(e) => return self.watch.stop(e.into()),
-            }
-            let kept = self.watch.keep(KERNELS, tangent.csv().as_bytes());
-            if kept == Control::Stop {
-                return Control::Stop;
-            }
-        }
-        self.watch.on_epoch(row, state)
-    }
 }

@@ -2,7 +2,7 @@
 
 use polariscope_network::{Network, Rows, Weights};
 
-use super::{EmpiricalError, Float, Outputs, passes};
+use crate::{EmpiricalError, Float, Outputs, passes};
 
 /// Θ̂ between the samples of `x1` and of `x2`, or among those of `x1`.
 pub(super) fn kernel<T: Float>(

@@ -7,7 +7,7 @@ use polariscope_network::{Network, Weights};
 use polariscope_train::{Config, Labels, Samples, State, TrainError, Trainer};
 use serde::{Deserialize, Serialize};
 
-use super::{EmpiricalError, Float, MEMORY, Outputs, among};
+use crate::{EmpiricalError, Float, MEMORY, Outputs, among};
 
 /// The kernel after some steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

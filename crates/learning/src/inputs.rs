@@ -5,9 +5,9 @@ use std::path::Path;
 use polariscope_data::{DataError, npy};
 use polariscope_diff::{Dtype, Real};
 use polariscope_graph::Shape;
+use polariscope_lens::fingerprint_bytes;
 
-use crate::error::CliError;
-use crate::run::fingerprint_bytes;
+use crate::LearningError;
 
 /// Samples of one shape.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Inputs<T> {
 
 impl<T: Real> Inputs<T> {
     /// Reads a file; `wanted` is the shape that was asked for, if any.
-    pub fn read(path: &Path, wanted: Option<Shape>) -> Result<Self, CliError> {
+    pub fn read(path: &Path, wanted: Option<Shape>) -> Result<Self, LearningError> {
         let file = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|source| DataError::Io {
             path: path.into(),
@@ -34,7 +34,7 @@ impl<T: Real> Inputs<T> {
             shape: dims,
             numbers,
         } = npy::parse(&bytes, &file)?;
-        let refuse = |what: String| Err(CliError::Usage(format!("{file}: {what}")));
+        let refuse = |what: String| Err(LearningError::Inputs(format!("{file}: {what}")));
         let shape = match dims[..] {
             [_, features] => Shape::Vector { features },
             [_, channels, length] => Shape::Signal { channels, length },
@@ -60,7 +60,7 @@ impl<T: Real> Inputs<T> {
             && wanted != shape
         {
             return refuse(format!(
-                "its samples are {shape}, but --input says {wanted}; leave --input out, the file decides"
+                "its samples are {shape}, but ‹input› says {wanted}; leave ‹input› out, the file decides"
             ));
         }
         let numbers = match T::DTYPE {

@@ -1,29 +1,36 @@
 //! How well a network does at the end.
 
 use polariscope_report::{Align, Table, counted, pretty};
+use polariscope_train::Problem;
 use serde::{Deserialize, Serialize};
 
-use super::report::Point;
-use polariscope_train::Problem;
+use super::answer::Point;
 
 /// Losses and accuracies of both sets.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    parameters: usize,
-    train_samples: usize,
-    test_samples: usize,
+    /// Parameters of the network.
+    pub parameters: usize,
+    /// Samples learnt.
+    pub train_samples: usize,
+    /// Samples judged by.
+    pub test_samples: usize,
+    /// Loss on the training set.
     pub train_loss: f64,
+    /// Share of training samples put into their class.
     #[serde(skip_serializing_if = "Option::is_none")]
-    train_accuracy: Option<f64>,
+    pub train_accuracy: Option<f64>,
+    /// Loss on the test set.
     #[serde(skip_serializing_if = "Option::is_none")]
-    test_loss: Option<f64>,
+    pub test_loss: Option<f64>,
+    /// Share of test samples put into their class.
     #[serde(skip_serializing_if = "Option::is_none")]
-    test_accuracy: Option<f64>,
+    pub test_accuracy: Option<f64>,
 }
 
 impl Scores {
     /// Of the last row of a history.
-    pub fn new(problem: &Problem, last: &Point) -> Self {
+    pub(super) fn new(problem: &Problem, last: &Point) -> Self {
         Self {
             parameters: problem.graph.parameter_count(),
             train_samples: problem.data.train.len(),
@@ -36,7 +43,7 @@ impl Scores {
     }
 
     /// `puts 98.50 % of 10,000 test samples into their class`.
-    pub fn judgement(&self) -> String {
+    pub(super) fn judgement(&self) -> String {
         match (self.test_accuracy, self.train_accuracy) {
             (Some(test), _) => format!(
                 "puts {} % of {} into their class",
@@ -56,7 +63,7 @@ impl Scores {
     }
 
     /// A row a set.
-    pub fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         use Align::{Left, Right};
         let columns = [
             ("set", Left),
@@ -82,6 +89,6 @@ impl Scores {
 }
 
 /// A fraction as a percentage to two decimals, so that columns of them align.
-pub fn percent(fraction: f64) -> String {
+pub(super) fn percent(fraction: f64) -> String {
     format!("{:.2}", 100.0 * fraction)
 }

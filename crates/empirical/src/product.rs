@@ -4,7 +4,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
-use super::Float;
+use crate::Float;
 
 /// Rows of the result computed by one task.
 const ROWS: usize = 32;

@@ -1,10 +1,10 @@
 //! Kernels of finite networks. Catches wrong blocks or normalisation (against J Jᵀ by hand and `ntk_product`), a kernel
 //! that does not move as theory says, and a width limit that is not the analytic kernel.
 
+use polariscope_empirical::{Outputs, among, between, convergence, evolution};
 use polariscope_graph::{
     Activation, BiasRule, Builder, Graph, HasBias, Parametrisation, Shape, ZooOptions, zoo,
 };
-use polariscope_kernels::empirical::{Outputs, among, between, convergence, evolution};
 use polariscope_network::{Network, Weights};
 use polariscope_nngp::{Kernel, Wanted};
 use polariscope_random::Stream;

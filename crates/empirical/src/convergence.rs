@@ -5,7 +5,7 @@ use polariscope_network::{Network, Weights};
 use polariscope_stats::{Estimate, PowerLaw, power_law};
 use serde::{Deserialize, Serialize};
 
-use super::{EmpiricalError, Float, MEMORY, Outputs, among};
+use crate::{EmpiricalError, Float, MEMORY, Outputs, among};
 
 /// Distances at every width.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
 use polariscope_report::pretty;
 
-use crate::error::CliError;
+use crate::LearningError;
 
 /// Names the layer where sample `x` stops being finite, the largest weight, and what to try.
 pub fn overflow<T: Number>(
@@ -13,7 +13,7 @@ pub fn overflow<T: Number>(
     network: &Network<T>,
     weights: &Weights<T>,
     x: &[T],
-) -> CliError {
+) -> LearningError {
     let graph = network.graph();
     let tensors = weights.values.iter().zip(&graph.params);
     let largest = tensors.map(|(values, param)| {
@@ -31,10 +31,10 @@ pub fn overflow<T: Number>(
     let input = x.iter().fold(0.0_f64, |m, v| m.max(v.to_f64().abs()));
     message += &format!(", the largest input {}", pretty(input));
     message += match T::DTYPE {
-        Dtype::F32 => "; try --dtype f64, or smaller weights or inputs",
+        Dtype::F32 => "; try ‹dtype f64›, or smaller weights or inputs",
         Dtype::F64 => "; try smaller weights or inputs",
     };
-    CliError::Failed(message)
+    LearningError::Overflow(message)
 }
 
 /// The layer at which values stop being finite, by bisection: the graph cut off after node k computes

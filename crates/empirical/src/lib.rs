@@ -8,6 +8,8 @@
 //! - [`evolution`], [`Follower`]: how training moves it.
 //! - [`convergence`]: ‖Θ̂ − Θ‖/‖Θ‖ against the width, which falls as n^{−½} (Eq. 8).
 
+#![forbid(unsafe_code)]
+
 mod card;
 mod convergence;
 mod evolution;
@@ -69,6 +71,19 @@ pub enum EmpiricalError {
         /// Name of the graph.
         network: String,
     },
+}
+
+impl EmpiricalError {
+    /// Whether another question would help.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            EmpiricalError::Network(e) => e.is_usage(),
+            EmpiricalError::Train(e) => e.is_usage(),
+            EmpiricalError::Graph(_)
+            | EmpiricalError::Analytic { .. }
+            | EmpiricalError::NotFinite { .. } => true,
+        }
+    }
 }
 
 /// Θ̂ among the samples of `x`, symmetric; gradients take at most about `memory` bytes (on a GPU a share of its own).

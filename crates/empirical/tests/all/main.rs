@@ -1,0 +1,3 @@
+//! Every integration test of the crate in one program, a module a subject.
+
+mod kernels;

@@ -8,7 +8,7 @@ use polariscope_graph::Shape;
 use crate::dft::dft_vector;
 use crate::error::DataError;
 use crate::files::npy;
-use crate::linalg;
+use polariscope_linalg as linalg;
 
 /// A unit vector of the input space.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,7 +16,7 @@ use crate::dataset::{Labels, Split};
 use crate::direction::{Direction, frame};
 use crate::error::DataError;
 use crate::files::npy;
-use crate::linalg;
+use polariscope_linalg as linalg;
 
 /// How the isotropic problem's component t = xᵀu decides the label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,6 @@ mod direction;
 mod error;
 mod files;
 mod generate;
-mod linalg;
 mod load;
 mod params;
 mod parquet;
@@ -33,9 +32,6 @@ pub use direction::Direction;
 pub use error::DataError;
 pub use files::{Images, cifar, idx, npy};
 pub use generate::{Generator, Labeling};
-pub use linalg::{
-    EigenError, SymmetricEigen, apply, covariance, symmetric_eigen, symmetric_eigenvalues, to_one,
-};
 pub use projection::{Pca, Projection};
 pub use spec::{DataSource, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};

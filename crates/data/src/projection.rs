@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::error::DataError;
 use crate::files::npy;
-use crate::linalg::{apply, covariance_about, orthonormalise, symmetric_eigen};
+use polariscope_linalg::{apply, covariance_about, orthonormalise, symmetric_eigen};
 
 /// Principal components: the full symmetric eigenproblem of the centred covariance.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 //! ⟨AᵀA, BᵀB⟩ = ‖ABᵀ‖²
 //! ```
 
-use polariscope_data::apply;
+use polariscope_linalg::apply;
 
 /// Rows of `dim` numbers.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! `evolution` (GIH Fig 2, 8): during training Corr(G^t, GSG) rises above Corr(G^t, S), but for the MLP, which has no
 //! preference, they coincide.
 
-use polariscope_data::apply;
 use polariscope_experiment::{
     Answers, Cell, Claim, Design, Experiment, Grid, Memo, Pivot, Select, Table, View, Wanted,
     level, levels, shown,
 };
 use polariscope_geometry::Kron;
+use polariscope_linalg::apply;
 use polariscope_report::{Axis, Plot, Section};
 use polariscope_train::{BatchSize, Config, Schedule};
 

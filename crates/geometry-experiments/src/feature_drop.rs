@@ -1,11 +1,12 @@
 //! `feature-drop` (GIH Fig 6): deleting the directions that G sees least and the data have most, against random ones of
 //! equal explained variance.
 
-use polariscope_data::{Split, apply};
+use polariscope_data::Split;
 use polariscope_experiment::{
     Answers, Cell, Claim, Curves, Design, Experiment, Pivot, Select, Test, View,
 };
 use polariscope_geometry::{Generalised, generalised};
+use polariscope_linalg::apply;
 use polariscope_random::Stream;
 use polariscope_report::Axis;
 

@@ -1,6 +1,7 @@
 //! Images of a run.
 
-use polariscope_data::{Split, covariance};
+use polariscope_data::Split;
+use polariscope_linalg::covariance;
 use polariscope_random::Stream;
 
 use crate::lab::SIDE;

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use polariscope_data::apply;
 use polariscope_geometry::{
     Compat, GeometryError, Gradient, Kron, Limit, Method, Probe, Question, Spectrum,
 };
 use polariscope_graph::{Activation, BiasRule, Graph, ZooOptions, zoo};
 use polariscope_lens::{Device, Place, Quiet, Setup};
+use polariscope_linalg::apply;
 
 use crate::GeometryExperimentsError;
 use crate::lab::shape;

@@ -1,8 +1,9 @@
 //! What can be wrong with a question to the lens.
 
-use polariscope_data::{DataError, EigenError};
+use polariscope_data::DataError;
 use polariscope_diff::cuda::CudaError;
 use polariscope_lens::{Stopped, TooLarge};
+use polariscope_linalg::EigenError;
 use polariscope_meanfield::Refusal;
 use polariscope_network::{NetworkError, WeightsError};
 use polariscope_report::memory;

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::GeometryError;
-use crate::spectrum::product::product;
+use polariscope_linalg::product;
 
 /// I_channels ⊗ factor: the same n × n block for every channel, zero between channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{directory, refused, succeed};
-use polariscope_data::{covariance, npy};
+use polariscope_data::npy;
+use polariscope_linalg::covariance;
 use polariscope_random::Stream;
 use serde_json::Value;
 

@@ -262,7 +262,7 @@ fn gradient_flow_follows_the_alpha_model() {
         ];
         let text = succeed(&dir, &args);
         assert!(
-            text.contains("flow time 0.01,") && text.contains("--max-time"),
+            text.contains("flow time 0.01,") && text.contains("(max-time)"),
             "{text}"
         );
         assert_eq!(succeed(&dir, &args), text);

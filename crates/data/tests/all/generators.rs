@@ -1,7 +1,8 @@
 //! Generators and transforms against their definitions.
 
 use crate::common::Scratch;
-use polariscope_data::{Dataset, Labels, Pca, covariance, dft_vector, npy};
+use polariscope_data::{Dataset, Labels, Pca, dft_vector, npy};
+use polariscope_linalg::covariance;
 
 fn classes(labels: &Labels) -> Vec<u32> {
     match labels {

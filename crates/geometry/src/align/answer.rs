@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use polariscope_data::npy;
-use polariscope_data::{covariance, symmetric_eigenvalues};
 use polariscope_graph::Shape;
 use polariscope_lens::Observer;
+use polariscope_linalg::{covariance, symmetric_eigenvalues};
 use polariscope_report::{Align, Table, counted, pretty};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};

@@ -22,7 +22,7 @@ mod answer;
 mod page;
 mod words;
 
-use polariscope_data::{covariance, symmetric_eigenvalues};
+use polariscope_linalg::{covariance, symmetric_eigenvalues};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +30,9 @@ pub use answer::{Aligned, AlignedNumbers, Energy, Measure, Unseen, aligned, alig
 pub use page::align_page;
 
 use crate::matrix::dot;
-use crate::spectrum::product::product;
 use crate::spectrum::{Generalised, corr, generalised, norm};
 use crate::{GeometryError, Kron, Spectrum};
+use polariscope_linalg::product;
 
 /// Share of the way to best or worst from which on the verdict is not neutral.
 const DECIDED: f64 = 0.25;

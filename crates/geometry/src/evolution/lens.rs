@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use polariscope_data::{npy, symmetric_eigen};
+use polariscope_data::npy;
 use polariscope_diff::Number;
 use polariscope_graph::Shape;
 use polariscope_lens::{Dtype, Observer, Setup, Stopped, Work};
+use polariscope_linalg::symmetric_eigen;
 use polariscope_network::Network;
 use polariscope_report::counted;
 use polariscope_train::{Loss, Problem};

@@ -30,15 +30,15 @@ mod page;
 mod picture;
 mod words;
 
-use polariscope_data::covariance;
 use polariscope_diff::Number;
+use polariscope_linalg::covariance;
 use polariscope_network::{Network, Scalar, Weights};
 use polariscope_stats::Estimate;
 use polariscope_train::{Loss, Samples};
 
 use crate::matrix::dot;
-use crate::spectrum::product::product;
 use crate::{GeometryError, Kron, Output, Probe};
+use polariscope_linalg::product;
 
 pub use answer::{KnownFrom, Moved};
 pub use finite::{FiniteStep, finite_steps};

@@ -1,7 +1,8 @@
 //! `report.html`: the finding, then the matrices, then the check.
 
-use polariscope_data::{Dataset, covariance};
+use polariscope_data::Dataset;
 use polariscope_graph::Shape;
+use polariscope_linalg::covariance;
 use polariscope_report::{
     Axis, ColourMap, Gallery, Mark, Page, Picture, Plot, Section, Series, Tile, pretty,
 };

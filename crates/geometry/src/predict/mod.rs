@@ -46,8 +46,8 @@ pub use ridge::{Measured, Ridge};
 
 use serde::{Deserialize, Serialize};
 
-use crate::spectrum::product::product_transposed;
 use crate::{GeometryError, Spectrum};
+use polariscope_linalg::product_transposed;
 use shares::Shares;
 
 /// D(v) but for v.

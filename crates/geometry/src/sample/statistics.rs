@@ -17,9 +17,9 @@ use rayon::prelude::*;
 use super::sum::{Sum, mean_matrix, mean_quantum};
 use super::tiles::{TILE, Tile, tiles};
 use super::{Centring, GROUPS, State};
-use crate::spectrum::product::product_transposed;
 use crate::spectrum::solver::Solver;
 use crate::{GeometryError, Kron, Spectrum, Summary};
+use polariscope_linalg::product_transposed;
 
 /// Parts for the jackknife of what needs eigenvalues.
 const QUARTERS: usize = 4;

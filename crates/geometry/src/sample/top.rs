@@ -14,8 +14,8 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
-use polariscope_data::symmetric_eigen;
 use polariscope_graph::Graph;
+use polariscope_linalg::symmetric_eigen;
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_stats::Estimate;

@@ -7,10 +7,10 @@
 use polariscope_diff::Device;
 
 use super::Spectrum;
-use super::product::product;
 use super::solver::Solver;
 use crate::matrix::dot;
 use crate::{GeometryError, Kron};
+use polariscope_linalg::product;
 
 /// Allowed residual and loss of orthogonality, per row.
 const ALLOWED: f64 = 1e-12;

@@ -2,8 +2,8 @@
 //! C equal eigenvalues of a multiplet move together.
 
 use super::Spectrum;
-use super::product::product;
 use crate::Kron;
+use polariscope_linalg::product;
 
 /// The matrix Σ λ_{D−1−i} uᵢuᵢᵀ.
 pub fn flip(spectrum: &Spectrum) -> Kron {

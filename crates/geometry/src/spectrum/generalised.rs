@@ -13,12 +13,12 @@
 //! G is whitened with its own eigenvectors, W = (Λ + ρ)^{−1/2} Uᵀ, then W S Wᵀ = Σ μ w wᵀ and v = Wᵀ w. No matrix
 //! is inverted: the condition number of the whitening is at most √(1 + λ₁/ρ).
 
-use polariscope_data::symmetric_eigen;
+use polariscope_linalg::symmetric_eigen;
 
 use super::Spectrum;
-use super::product::product;
 use crate::GeometryError;
 use crate::matrix::dot;
+use polariscope_linalg::product;
 
 /// ρ in units of tr G / D.
 const FLOOR: f64 = 1e-3;
@@ -77,7 +77,7 @@ pub fn generalised(geometry: &Spectrum, s: &[f64]) -> Result<Generalised, Geomet
         row.iter_mut().for_each(|w| *w *= scale);
     }
     let half = product(&whitening, s, dim, dim);
-    let whitened = super::product::product_transposed(&half, &whitening, dim, dim);
+    let whitened = polariscope_linalg::product_transposed(&half, &whitening, dim, dim);
     let eigen = symmetric_eigen(&whitened, dim)?;
     let mut vectors = product(&eigen.vectors, &whitening, dim, dim);
     for v in vectors.chunks_exact_mut(dim) {

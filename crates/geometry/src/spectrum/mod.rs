@@ -5,7 +5,6 @@ mod decompose;
 mod flip;
 mod generalised;
 mod overlap;
-pub(crate) mod product;
 pub(crate) mod solver;
 mod summary;
 

@@ -2,8 +2,8 @@
 //! span the same, k/D for unrelated ones.
 
 use super::Spectrum;
-use super::product::product_transposed;
 use crate::GeometryError;
+use polariscope_linalg::product_transposed;
 
 /// Overlap of the first k directions, in order (a cut inside a multiplet takes its first channels).
 pub fn overlap(a: &Spectrum, b: &Spectrum, k: usize) -> Result<f64, GeometryError> {

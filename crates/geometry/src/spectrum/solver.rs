@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use polariscope_data::{
-    EigenError, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, to_one,
-};
 use polariscope_diff::Device;
 use polariscope_diff::cuda::{Eigen, Gpu};
+use polariscope_linalg::{
+    EigenError, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, to_one,
+};
 
-use super::product::product_transposed;
 use crate::GeometryError;
+use polariscope_linalg::product_transposed;
 
 /// From this many rows on a GPU is faster, copies to it and back included.
 const LARGE: usize = 2048;

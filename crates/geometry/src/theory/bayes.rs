@@ -20,14 +20,14 @@
 //! slips cancel at S = 4, the size of the paper's figure, and nowhere else: there the text's constant is that of a complex
 //! feature, the appendix's that of a real one, which is what data and experiments have.
 
-use polariscope_data::symmetric_eigen;
+use polariscope_linalg::symmetric_eigen;
 use polariscope_random::Stream;
 use polariscope_stats::Estimate;
 use std::f64::consts::PI;
 
 use crate::GeometryError;
 use crate::matrix::dot;
-use crate::spectrum::product::{product, product_transposed};
+use polariscope_linalg::{product, product_transposed};
 
 /// An average pool of S on a circle of D numbers, and a feature at frequency ℓ.
 #[derive(Clone, Copy, Debug, PartialEq)]

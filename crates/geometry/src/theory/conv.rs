@@ -11,8 +11,8 @@
 //! GSG is (n σ_ω²σ_φ²)² P C Pᵀ, so Corr(Δ, GSG) → −1 (the print drops the sign), and the distance of the normalised
 //! matrices falls as 1/n, from the last term alone.
 
-use polariscope_data::covariance;
 use polariscope_graph::{Builder, ConvSpec, HasBias, Shape};
+use polariscope_linalg::covariance;
 use polariscope_network::Network;
 use polariscope_stats::{PowerLaw, power_law};
 use polariscope_train::{Labels, Loss, Samples};
@@ -21,8 +21,8 @@ use super::mlp::{Measured, exact};
 use super::{Agreement, builder, normal};
 use crate::evolution::by_groups;
 use crate::matrix::dot;
-use crate::spectrum::product::{product, product_transposed};
 use crate::{EvolutionConfig, GeometryError, Kron, Output, Probe};
+use polariscope_linalg::{product, product_transposed};
 
 /// Numbers of a sample.
 const DIM: usize = 16;

@@ -11,8 +11,8 @@
 //!
 //! The last is c·I only with circular padding and stride 1; the theorem claims it for every CNN.
 
-use polariscope_data::covariance;
 use polariscope_graph::{Activation, Builder, ConvSpec, Graph, HasBias, Padding, Shape};
+use polariscope_linalg::covariance;
 use polariscope_network::{Network, Scalar, Weights};
 use polariscope_random::Stream;
 use polariscope_train::{Labels, Loss, Samples};

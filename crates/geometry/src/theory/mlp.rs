@@ -26,8 +26,8 @@
 //! The proof's Lemma A.6 takes the angle of two random vectors as uniform; it is π/2 in high dimension, so its
 //! 1/2 and 1/3 are ¼ and 1/16, and its terms with i = j miss a factor 2 (of `E[φφᵀxxᵀφφᵀ]`) and 3 (of E ω⁴).
 
-use polariscope_data::covariance;
 use polariscope_graph::{Activation, Builder, HasBias, Shape};
+use polariscope_linalg::covariance;
 use polariscope_network::Network;
 use polariscope_stats::{Estimate, PowerLaw, power_law};
 use polariscope_train::{Labels, Loss, Samples};

@@ -20,8 +20,8 @@
 //!
 //! f is linear in θ, so G = σ² Σ_q g(e_q)g(e_q)ᵀ over unit kernels e_q: no sampling.
 
-use polariscope_data::{covariance, symmetric_eigen};
 use polariscope_graph::{Activation, Builder, ConvSpec, Graph, HasBias, PoolSpec, Shape};
+use polariscope_linalg::{covariance, symmetric_eigen};
 use polariscope_network::{Network, Scalar, Weights};
 use polariscope_random::Stream;
 use polariscope_stats::Estimate;

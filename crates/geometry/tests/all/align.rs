@@ -63,7 +63,7 @@ fn chance_is_the_mean_over_rotations() {
     let g = diagonal(&LAMBDA[..D]);
     let x = data(&[1.0, 0.1, 2.0, 0.5, 0.3], 0.2, 30);
     let found = align(&g, &Spectrum::of(&g).unwrap(), &x).unwrap().uncentred;
-    let s = polariscope_data::covariance(&x, D);
+    let s = polariscope_linalg::covariance(&x, D);
     let rotations = 4000;
     let draws = normal("rotations", rotations * D * D);
     let mut values = Vec::new();

@@ -1,9 +1,9 @@
 //! Spectra of matrices known by hand, and identities that hold for any.
 
-use polariscope_data::covariance;
 use polariscope_geometry::{
     GeometryError, Kron, Spectrum, Summary, corr, flip, generalised, overlap,
 };
+use polariscope_linalg::covariance;
 use polariscope_random::Stream;
 
 /// A random positive definite matrix.

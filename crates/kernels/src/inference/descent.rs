@@ -2,13 +2,13 @@
 //!
 //! f_t = Θ* a_t, a_t = U diag(ψ_t(μ + λ)) Uᵀ Y, ψ_t(s) = (1 − e^{−st})/s, ψ_∞(s) = 1/s, with t in units of 1/η.
 
-use polariscope_data::symmetric_eigen;
+use polariscope_linalg::{
+    Conditioning, jitters, mean_diagonal, product, symmetric_eigen, transposed_product,
+};
 
 use super::InferenceError;
 use super::error::{check_gram, check_ridge, check_rows};
-use super::factor::{Conditioning, jitters, mean_diagonal};
 use super::posterior::columns;
-use super::product::{product, rows};
 
 /// How long the network was trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ impl Descent {
     ) -> Result<Vec<f64>, InferenceError> {
         check_rows("the test-train Gram matrix", cross, self.n)?;
         let a = self.coefficients(targets, time)?;
-        Ok(product(rows(cross, self.n), rows(&a, a.len() / self.n)))
+        Ok(product(cross, &a, self.n, a.len() / self.n))
     }
 
     /// The mean at the training points, n × C: U diag(μ ψ_t(μ + λ)) Uᵀ Y.
@@ -102,13 +102,12 @@ impl Descent {
     ) -> Result<Vec<f64>, InferenceError> {
         let columns = columns(targets, self.n)?;
         check_time(time)?;
-        let vectors = rows(&self.vectors, self.n);
-        let mut modes = product(vectors, rows(targets, columns));
+        let mut modes = product(&self.vectors, targets, self.n, columns);
         for (row, &mu) in modes.chunks_exact_mut(columns).zip(&self.eigenvalues) {
             let factor = weight(mu, self.psi(mu, time));
             row.iter_mut().for_each(|x| *x *= factor);
         }
-        Ok(product(vectors.transpose(), rows(&modes, columns)))
+        Ok(transposed_product(&self.vectors, &modes, self.n, columns))
     }
 
     /// ψ_t(μ + λ).

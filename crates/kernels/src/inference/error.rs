@@ -1,5 +1,6 @@
 //! What can be wrong with a regression: one line each, with what would be right.
 
+use polariscope_linalg::NotPositiveDefinite;
 use thiserror::Error;
 
 /// A regression that cannot be done.
@@ -149,5 +150,11 @@ pub(super) fn check_ridge(ridge: f64) -> Result<(), InferenceError> {
             value: ridge,
             wanted: "a finite number of at least 0",
         }),
+    }
+}
+
+impl From<NotPositiveDefinite> for InferenceError {
+    fn from(e: NotPositiveDefinite) -> Self {
+        InferenceError::NotPositiveDefinite { jitter: e.jitter }
     }
 }

@@ -29,12 +29,10 @@
 mod classes;
 mod descent;
 mod error;
-mod factor;
 mod posterior;
-mod product;
 
 pub use classes::{accuracy, argmax, centred_targets};
 pub use descent::{Descent, Time};
 pub use error::InferenceError;
-pub use factor::Conditioning;
+pub use polariscope_linalg::Conditioning;
 pub use posterior::Posterior;

@@ -1,21 +1,14 @@
 //! The posterior of a Gaussian process: mean K*(K + σ²I)⁻¹Y, covariance K** − K*(K + σ²I)⁻¹K*ᵀ.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
+use polariscope_linalg::{Cholesky, Conditioning, product, subtract_outer};
 
 use super::InferenceError;
 use super::error::{check, check_gram, check_ridge, check_rows};
-use super::factor::{Conditioning, Factor};
-use super::product::{product, rows};
-
-/// Rows of the covariance computed by one task.
-const ROWS: usize = 256;
 
 /// A factored train Gram matrix, to be asked about any targets and any test points.
 pub struct Posterior {
     n: usize,
-    factor: Factor,
+    factor: Cholesky,
 }
 
 impl Posterior {
@@ -23,7 +16,7 @@ impl Posterior {
     pub fn new(gram: &[f64], n: usize, ridge: f64) -> Result<Self, InferenceError> {
         check_ridge(ridge)?;
         check_gram(gram, n)?;
-        let factor = Factor::new(gram, n, ridge)?;
+        let factor = Cholesky::new(gram, n, ridge)?;
         Ok(Posterior { n, factor })
     }
 
@@ -42,7 +35,7 @@ impl Posterior {
     pub fn mean(&self, cross: &[f64], targets: &[f64]) -> Result<Vec<f64>, InferenceError> {
         check_rows("the test-train Gram matrix", cross, self.n)?;
         let a = self.coefficients(targets)?;
-        Ok(product(rows(cross, self.n), rows(&a, a.len() / self.n)))
+        Ok(product(cross, &a, self.n, a.len() / self.n))
     }
 
     /// The variance at every test point; `diagonal` is that of K**. Rounding below 0 is 0.
@@ -62,21 +55,8 @@ impl Posterior {
         let m = check_rows("the test-train Gram matrix", cross, self.n)?;
         check("the test Gram matrix", test, (m, m))?;
         let white = self.factor.whiten(cross);
-        let white = MatRef::from_row_major_slice(&white, m, self.n);
         let mut out = test.to_vec();
-        out.par_chunks_mut(ROWS * m)
-            .enumerate()
-            .for_each(|(block, out)| {
-                let rows = out.len() / m;
-                matmul(
-                    MatMut::from_row_major_slice_mut(out, rows, m),
-                    Accum::Add,
-                    white.subrows(block * ROWS, rows),
-                    white.transpose(),
-                    -1.0,
-                    Par::Seq,
-                );
-            });
+        subtract_outer(&mut out, &white, self.n);
         Ok(out)
     }
 

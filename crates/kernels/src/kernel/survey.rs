@@ -1,6 +1,6 @@
 //! A pass over a finished matrix: its numbers for the table, a picture, its eigenvalues.
 
-use polariscope_data::symmetric_eigenvalues;
+use polariscope_linalg::symmetric_eigenvalues;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Numbers};

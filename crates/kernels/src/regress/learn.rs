@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use polariscope_data::{symmetric_eigen, symmetric_eigenvalues};
 use polariscope_lens::Observer;
+use polariscope_linalg::{symmetric_eigen, symmetric_eigenvalues};
 use polariscope_report::{Align, Table, counted, duration, memory};
 use serde::{Deserialize, Serialize};
 

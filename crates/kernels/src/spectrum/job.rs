@@ -1,8 +1,8 @@
 //! The computation: a Gram matrix and its eigenvalues.
 
-use polariscope_data::symmetric_eigenvalues;
 use polariscope_graph::Graph;
 use polariscope_lens::{Observer, Work, afford, fingerprint};
+use polariscope_linalg::symmetric_eigenvalues;
 use polariscope_nngp::{Kernel, Wanted};
 use polariscope_report::{counted, grouped};
 

@@ -4,7 +4,7 @@
 //! Y_l(ξ) Y_l(η) over its orthonormal eigenfunctions; for GAP its average over the shifts of η. The kernel
 //! is K = Σ λ Z.
 
-use polariscope_data::symmetric_eigenvalues;
+use polariscope_linalg::symmetric_eigenvalues;
 use polariscope_random::Stream;
 use rayon::prelude::*;
 

@@ -3,11 +3,11 @@
 //! Bug class: a lost factor in N(d0, r), windows or shifts counted wrongly, a quadrature that misses the
 //! end points, an estimator whose error is not the error.
 
-use polariscope_data::symmetric_eigenvalues;
 use polariscope_kernels::spheres::{
     Kind, Level, Points, Product, Profile, Spectrum, SphereError, System, Zonal, bands, fit,
     harmonics, legendre, regress,
 };
+use polariscope_linalg::symmetric_eigenvalues;
 use std::f64::consts::PI;
 
 /// E[φ(u)φ(v)] and E[φ'(u)φ'(v)] of ReLU, by the angle between u and v.

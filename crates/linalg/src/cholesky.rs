@@ -16,8 +16,6 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::InferenceError;
-
 /// Rows of a tile.
 const TILE: usize = 256;
 /// Columns of the right-hand side solved by one task.
@@ -37,27 +35,36 @@ pub struct Conditioning {
     pub condition: f64,
 }
 
+/// No jitter that was tried makes the matrix positive definite.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the matrix is not positive definite, not even with {jitter:.1e} on its diagonal")]
+pub struct NotPositiveDefinite {
+    /// Largest jitter tried.
+    pub jitter: f64,
+}
+
 /// The jitters to try: 0, then powers of ten of ε times the mean diagonal.
-pub(super) fn jitters(mean_diagonal: f64) -> impl Iterator<Item = f64> {
+pub fn jitters(mean_diagonal: f64) -> impl Iterator<Item = f64> {
     let unit = f64::EPSILON * mean_diagonal;
     std::iter::once(0.0).chain((0..=LAST_POWER).map(move |k| unit * 10f64.powi(k)))
 }
 
 /// tr K / n of a row-major matrix.
-pub(super) fn mean_diagonal(gram: &[f64], n: usize) -> f64 {
+pub fn mean_diagonal(gram: &[f64], n: usize) -> f64 {
     (0..n).map(|i| gram[i * n + i]).sum::<f64>() / n as f64
 }
 
 /// L, row by row in the lower triangle.
-pub(super) struct Factor {
+pub struct Cholesky {
     n: usize,
     l: Vec<f64>,
+    /// How well posed it is.
     pub conditioning: Conditioning,
 }
 
-impl Factor {
+impl Cholesky {
     /// Factors gram + ridge·I, with jitter where that is needed.
-    pub fn new(gram: &[f64], n: usize, ridge: f64) -> Result<Self, InferenceError> {
+    pub fn new(gram: &[f64], n: usize, ridge: f64) -> Result<Self, NotPositiveDefinite> {
         let mut l = vec![0.0; n * n];
         let mut last = 0.0;
         for jitter in jitters(mean_diagonal(gram, n)) {
@@ -70,12 +77,12 @@ impl Factor {
                     jitter,
                     condition: 1.0,
                 };
-                let mut factor = Factor { n, l, conditioning };
+                let mut factor = Cholesky { n, l, conditioning };
                 factor.conditioning.condition = (norm * factor.inverse_norm()).max(1.0);
                 return Ok(factor);
             }
         }
-        Err(InferenceError::NotPositiveDefinite { jitter: last })
+        Err(NotPositiveDefinite { jitter: last })
     }
 
     fn lower(&self) -> MatRef<'_, f64> {
@@ -242,7 +249,7 @@ mod tests {
                 (-(i - j).abs() / 40.0).exp()
             })
             .collect();
-        let factor = Factor::new(&gram, n, 0.0).unwrap();
+        let factor = Cholesky::new(&gram, n, 0.0).unwrap();
         assert_eq!(factor.conditioning.jitter, 0.0);
         let at = |i: usize, j: usize| if j <= i { factor.l[i * n + j] } else { 0.0 };
         for (i, j) in [

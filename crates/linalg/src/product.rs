@@ -1,0 +1,94 @@
+//! Products of row-major matrices. Blocks of rows of a fixed size go to one thread each, so the bits do not depend
+//! on how many there are.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+/// Rows of a block.
+const ROWS: usize = 64;
+
+/// A B with A rows × k and B k × columns.
+pub fn product(a: &[f64], b: &[f64], k: usize, columns: usize) -> Vec<f64> {
+    multiply(rows(a, k), MatRef::from_row_major_slice(b, k, columns))
+}
+
+/// A Bᵀ with A rows × k and B columns × k.
+pub fn product_transposed(a: &[f64], b: &[f64], k: usize, columns: usize) -> Vec<f64> {
+    let b = MatRef::from_row_major_slice(b, columns, k);
+    multiply(rows(a, k), b.transpose())
+}
+
+/// Aᵀ B with A k × rows and B k × columns.
+pub fn transposed_product(a: &[f64], b: &[f64], k: usize, columns: usize) -> Vec<f64> {
+    let a = MatRef::from_row_major_slice(a, k, a.len() / k.max(1));
+    multiply(a.transpose(), MatRef::from_row_major_slice(b, k, columns))
+}
+
+/// C − A Aᵀ in the place of C, for A of rows of `k` numbers.
+pub fn subtract_outer(c: &mut [f64], a: &[f64], k: usize) {
+    let a = rows(a, k);
+    let columns = a.nrows();
+    if columns == 0 {
+        return;
+    }
+    let blocks = c.par_chunks_mut(ROWS * columns).enumerate();
+    blocks.for_each(|(block, c)| {
+        let rows = c.len() / columns;
+        let c = MatMut::from_row_major_slice_mut(c, rows, columns);
+        let left = a.subrows(block * ROWS, rows);
+        matmul(c, Accum::Add, left, a.transpose(), -1.0, Par::Seq);
+    });
+}
+
+/// A row-major matrix of rows of `columns` numbers.
+fn rows(a: &[f64], columns: usize) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(a, a.len() / columns.max(1), columns)
+}
+
+/// A B, row by row.
+fn multiply(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
+    let columns = b.ncols();
+    let mut out = vec![0.0; a.nrows() * columns];
+    if out.is_empty() || a.ncols() == 0 {
+        return out;
+    }
+    let blocks = out.par_chunks_mut(ROWS * columns).enumerate();
+    blocks.for_each(|(block, out)| {
+        let rows = out.len() / columns;
+        let out = MatMut::from_row_major_slice_mut(out, rows, columns);
+        let a = a.subrows(block * ROWS, rows);
+        matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [[1,2],[3,4],[5,6]] times [[1,0,2],[0,1,1]], over more than one block of rows.
+    #[test]
+    fn by_hand() {
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].repeat(30);
+        let b = [1.0, 0.0, 2.0, 0.0, 1.0, 1.0];
+        let row = [1.0, 2.0, 4.0, 3.0, 4.0, 10.0, 5.0, 6.0, 16.0];
+        assert_eq!(product(&a, &b, 2, 3), row.repeat(30));
+        let transposed = [1.0, 0.0, 0.0, 1.0, 2.0, 1.0];
+        assert_eq!(product_transposed(&a, &transposed, 2, 3), row.repeat(30));
+        // [[1,3,5],[2,4,6]] times [[1],[1],[1]].
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        assert_eq!(transposed_product(&a, &[1.0; 3], 3, 1), [9.0, 12.0]);
+    }
+
+    /// 10 − a aᵀ for rows of one number, over more than one block.
+    #[test]
+    fn what_is_left() {
+        let n = ROWS + 3;
+        let a: Vec<f64> = (0..n).map(|i| i as f64).collect();
+        let mut c = vec![10.0; n * n];
+        subtract_outer(&mut c, &a, 1);
+        let expected = |at: usize| 10.0 - a[at / n] * a[at % n];
+        assert!((0..n * n).all(|at| c[at] == expected(at)));
+    }
+}

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
-use polariscope_diff::cuda::Gpu;
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
@@ -123,13 +122,14 @@ pub struct Common {
 impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
-        if let Device::Cuda(ordinal) = self.device {
+        if self.device != Device::Cpu {
             if let Verb::List(_) | Verb::Show(_) | Verb::Init(_) | Verb::Merge(_) = verb {
                 return Err(CliError::Usage(
                     "list, show, init and merge have nothing for a GPU; leave --device out".into(),
                 ));
             }
-            Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
+            polariscope_lens::open(self.device)
+                .map_err(|e| CliError::Usage(format!("--device: {e}")))?;
         }
         if self.precision == Precision::Fast {
             let wrong = match (self.device, self.dtype, verb) {

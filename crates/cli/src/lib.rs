@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
-pub mod check;
 pub mod error;
 pub mod estimate;
 pub mod looker;

@@ -13,6 +13,7 @@
 
 mod align;
 mod closed;
+pub mod controls;
 mod error;
 mod evolution;
 mod kernel;

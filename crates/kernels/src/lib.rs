@@ -7,12 +7,14 @@
 //! - [`regress`]: a data set learnt with them.
 //! - [`spectrum`]: their eigenvalues on samples.
 //! - [`experiments`]: experiments of the theory, with claims that are judged.
+//! - [`controls`]: numbers that theory knows, for `check`.
 #![forbid(unsafe_code)]
 
 mod error;
 mod matrix;
 mod number;
 
+pub mod controls;
 pub mod experiments;
 pub mod inference;
 pub mod kernel;

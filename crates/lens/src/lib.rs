@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod control;
+mod device;
 mod fingerprint;
 mod memory;
 mod observer;
@@ -14,6 +16,8 @@ mod setup;
 mod shard;
 
 pub use clock::Clock;
+pub use control::{Comparison, Control, Fault, Group, Outcome, comparison, control};
+pub use device::open;
 pub use fingerprint::{fingerprint, fingerprint_bytes};
 pub use memory::{TooLarge, afford};
 pub use observer::{Observer, Quiet, Stopped, Work};

@@ -1,6 +1,7 @@
 //! A graph with weights: outputs and derivatives of any order.
 #![forbid(unsafe_code)]
 
+pub mod controls;
 mod cost;
 mod dipole;
 mod error;

@@ -23,6 +23,7 @@
 
 mod codec;
 mod config;
+pub mod controls;
 mod cuda;
 mod ensemble;
 mod error;

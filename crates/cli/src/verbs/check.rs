@@ -1,14 +1,16 @@
 //! `check`: closed-form controls on this machine.
 
 use clap::Args;
-use polariscope_diff::Device;
+use polariscope_geometry::controls as geometry;
 use polariscope_graph::nearest;
+use polariscope_kernels::controls as kernels;
+use polariscope_lens::{Comparison, Control, Device, Group, Outcome};
 use polariscope_report::{Align, Cell, Table};
+use polariscope_train::controls::{self as training, networks};
 use serde::Serialize;
 
 use crate::args::Common;
-use crate::check::{GROUPS, Group, Outcome, device};
-use crate::error::CliError;
+use crate::error::{CliError, flags};
 use crate::output;
 use crate::progress::Progress;
 
@@ -20,8 +22,18 @@ pub struct CheckArgs {
     pub lens: Option<String>,
 }
 
+/// Every group, in the order in which they run.
+const GROUPS: &[Group] = &[networks::CONTROLS, geometry::CONTROLS, kernels::CONTROLS];
+
 /// The part that needs a GPU.
 const DEVICE: &str = "device";
+
+/// What it compares, in the order of the table.
+const COMPARISONS: [&[Comparison]; 3] = [
+    networks::device::COMPARISONS,
+    geometry::device::COMPARISONS,
+    training::COMPARISONS,
+];
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -48,35 +60,45 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
         }
         Device::Cpu => None,
     };
-    let total =
-        groups.iter().map(|g| g.controls.len()).sum::<usize>() + gpu.map_or(0, |_| device::COUNT);
-    let progress = Progress::new("controls", total as u64, 0, common);
-    let all = groups
+    let known: Vec<(&str, &Control)> = groups
         .iter()
-        .flat_map(|g| g.controls.iter().map(|c| (g.name, c)));
-    let mut controls: Vec<Outcome> = all
-        .map(|(group, control)| {
-            let outcome = control.run(group);
-            progress.advance(1);
-            outcome
-        })
+        .flat_map(|g| g.controls.iter().map(|c| (g.name, c)))
         .collect();
-    if let Some(ordinal) = gpu {
-        controls.extend(device::run(ordinal, || progress.advance(1)));
-    }
+    let compared: Vec<(usize, &Comparison)> = gpu
+        .iter()
+        .flat_map(|&n| COMPARISONS.into_iter().flatten().map(move |c| (n, c)))
+        .collect();
+    let total = known.len() + compared.len();
+    let progress = Progress::new("controls", total as u64, 0, common);
+    let known = known.iter().map(|(group, c)| c.run(group));
+    let compared = compared.iter().map(|(n, c)| c.run(DEVICE, *n));
+    let measured = known.chain(compared).inspect(|_| progress.advance(1));
+    let controls: Vec<Outcome> = measured.map(shown).collect();
     drop(progress);
     let failed = controls.iter().filter(|c| !c.pass).count();
-    let verdict = Verdict {
-        pass: failed == 0,
-        controls,
-    };
     if common.json {
-        output::print_json(&verdict)?;
+        let pass = failed == 0;
+        output::print_json(&Verdict { pass, controls })?;
+        agreement(failed, total)?;
     } else {
-        output::print(&table(&verdict.controls).to_text(output::WIDTH))?;
+        output::print(&table(&controls).to_text(output::WIDTH))?;
+        output::print(&agreement(failed, total)?)?;
     }
+    Ok(())
+}
+
+/// The outcome with settings as flags.
+fn shown(outcome: Outcome) -> Outcome {
+    Outcome {
+        fault: outcome.fault.map(|fault| flags(&fault)),
+        ..outcome
+    }
+}
+
+/// The last line.
+fn agreement(failed: usize, total: usize) -> Result<String, CliError> {
     match failed {
-        0 => Ok(()),
+        0 => Ok(format!("all {total} controls agree\n")),
         n => Err(CliError::Failed(format!("{n} of {total} controls failed"))),
     }
 }
@@ -116,4 +138,25 @@ fn table(controls: &[Outcome]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_lens::control;
+
+    use super::*;
+
+    #[test]
+    fn the_last_line_counts_or_the_command_fails() {
+        assert_eq!(agreement(0, 58), Ok("all 58 controls agree\n".into()));
+        let failed = CliError::Failed("1 of 58 controls failed".into());
+        assert_eq!(agreement(1, 58), Err(failed));
+    }
+
+    #[test]
+    fn faults_name_flags() {
+        let control = control("", 0.0, 0.0, || Err("needs ‹probe zero›".into()));
+        let outcome = shown(control.run("test"));
+        assert_eq!(outcome.fault.as_deref(), Some("needs --probe zero"));
+    }
 }

@@ -20,6 +20,8 @@ fn every_control_passes() {
     let controls: Vec<&Value> = controls.collect();
     assert!(controls.len() >= 10 + 20 + 12);
     assert_eq!(text.matches(" pass").count(), controls.len());
+    let last = format!("all {} controls agree", controls.len());
+    assert_eq!(text.lines().last(), Some(last.as_str()));
     for c in controls {
         let number = |key: &str| c[key].as_f64().unwrap();
         let off = (number("measured") - number("expected")).abs();

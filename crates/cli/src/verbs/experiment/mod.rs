@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use polariscope_diff::{Device, Precision};
 use polariscope_experiment::{About, Entry, Size};
 use polariscope_graph::nearest;
+use polariscope_lens::{Device, Precision};
 
 use crate::args::{Common, count, positive};
 use crate::error::CliError;

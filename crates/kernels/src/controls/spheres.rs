@@ -1,9 +1,9 @@
 //! k(t) = e^t on 4 spheres of R³, patches of 2 (Thm 4.1): with i_n the modified spherical Bessel functions and a = ½,
 //! λ of order 0 is i₀(a)², of order 1 (2/4) i₁(a) i₀(a).
 
-use polariscope_kernels::spheres::{Level, Product, Profile, Spectrum, System};
+use polariscope_lens::Fault;
 
-use super::Fault;
+use crate::spheres::{Level, Product, Profile, Spectrum, System};
 
 fn levels(system: System) -> Result<Vec<Level>, Fault> {
     let product = Product::new(4, 3, 2)?;

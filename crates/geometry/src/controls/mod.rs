@@ -4,16 +4,23 @@
 //! bias of the noise ("distance²"); a constant wrong by a factor 2 gives ¼ or 1. `docs/geometry-theory.md` has the
 //! statements, and what the papers print.
 
+pub mod device;
 mod evolution;
 mod initial;
 mod pooling;
 
-use super::{Control, control};
+use polariscope_lens::{Control, Group, control};
+
+/// What needs no GPU.
+pub const CONTROLS: Group = Group {
+    name: "geometry",
+    controls: TABLE,
+};
 
 /// The table. Sampled numbers may be off by about five standard errors, the rest by rounding; rates are fitted where
 /// the next order is below the tolerance.
 #[rustfmt::skip]
-pub const CONTROLS: &[Control] = &[
+const TABLE: &[Control] = &[
     control("linear model: distance² of G from σ²I", 0.0, 2e-4, initial::linear_geometry),
     control("linear model: distance² of Δ from −2σ²S", 0.0, 2e-4, evolution::linear),
     control("hidden ReLU layer: distance² of G from (n/2)σ²σ²I", 0.0, 4e-4, initial::hidden),

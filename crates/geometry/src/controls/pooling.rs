@@ -1,9 +1,9 @@
 //! Models of pooling.
 
-use polariscope_geometry::theory::bayes::{Pool, accuracy};
-use polariscope_geometry::theory::pooling;
+use polariscope_lens::Fault;
 
-use crate::check::Fault;
+use crate::theory::bayes::{Pool, accuracy};
+use crate::theory::pooling;
 
 /// Networks behind a matrix.
 const NETWORKS: u64 = 16 * 4096;

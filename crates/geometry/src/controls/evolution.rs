@@ -1,13 +1,13 @@
 //! Δ at initialisation.
 
-use polariscope_geometry::theory::{conv, labels, linear, mlp};
-use polariscope_geometry::{EvolutionConfig, Output, Probe, finite_steps};
 use polariscope_graph::{ZooOptions, zoo};
+use polariscope_lens::Fault;
 use polariscope_network::Network;
 use polariscope_random::Stream;
 use polariscope_train::{Labels, Loss, Samples};
 
-use crate::check::Fault;
+use crate::theory::{conv, labels, linear, mlp};
+use crate::{EvolutionConfig, Output, Probe, finite_steps};
 
 pub fn linear() -> Result<f64, Fault> {
     Ok(linear::linear_model(16 * 4096)?.1.excess.value)

@@ -1,11 +1,6 @@
 //! Controls: numbers that theory knows, measured on the user's machine.
 //!
-//! A group is a name and a list of [`Control`]s; a lens adds its own group to [`GROUPS`].
-
-mod core;
-pub mod device;
-mod geometry;
-mod kernels;
+//! Every lens has a [`Group`] of [`Control`]s, and what computes on a GPU has [`Comparison`]s with the CPU.
 
 use serde::Serialize;
 
@@ -22,32 +17,28 @@ pub struct Control {
     pub measure: fn() -> Result<f64, Fault>,
 }
 
+/// A comparison of a GPU with the CPU, whose difference should be 0.
+#[derive(Clone, Copy)]
+pub struct Comparison {
+    /// What is compared, in a line.
+    pub claim: &'static str,
+    /// How far the numbers may differ.
+    pub tolerance: f64,
+    /// How far they do on GPU number n.
+    pub measure: fn(usize) -> Result<f64, Fault>,
+}
+
 /// Why a control could not be measured; it counts as failed.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// The controls of one part of the program.
+#[derive(Clone, Copy)]
 pub struct Group {
     /// What to type.
     pub name: &'static str,
     /// The controls, in the order of the table.
     pub controls: &'static [Control],
 }
-
-/// Every group, in the order in which they run.
-pub const GROUPS: &[Group] = &[
-    Group {
-        name: "core",
-        controls: core::CONTROLS,
-    },
-    Group {
-        name: "geometry",
-        controls: geometry::CONTROLS,
-    },
-    Group {
-        name: "kernels",
-        controls: kernels::CONTROLS,
-    },
-];
 
 /// What came of a control.
 #[derive(Clone, Debug, Serialize)]
@@ -64,13 +55,13 @@ pub struct Outcome {
     pub tolerance: f64,
     /// Whether they agree.
     pub pass: bool,
-    /// Why it could not be measured.
+    /// Why it could not be measured; settings are named as [`crate::Setting`] says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
 /// A row of a table of controls.
-const fn control(
+pub const fn control(
     claim: &'static str,
     expected: f64,
     tolerance: f64,
@@ -79,6 +70,19 @@ const fn control(
     Control {
         claim,
         expected,
+        tolerance,
+        measure,
+    }
+}
+
+/// A row of a table of comparisons.
+pub const fn comparison(
+    claim: &'static str,
+    tolerance: f64,
+    measure: fn(usize) -> Result<f64, Fault>,
+) -> Comparison {
+    Comparison {
+        claim,
         tolerance,
         measure,
     }
@@ -97,6 +101,14 @@ impl Control {
     }
 }
 
+impl Comparison {
+    /// Measures on GPU number `ordinal` and judges.
+    pub fn run(&self, group: &'static str, ordinal: usize) -> Outcome {
+        let measured = (self.measure)(ordinal);
+        Outcome::new(group, self.claim, 0.0, self.tolerance, measured)
+    }
+}
+
 impl Outcome {
     /// Judges what was measured.
     fn new(
@@ -108,7 +120,7 @@ impl Outcome {
     ) -> Self {
         let (measured, fault) = match measured {
             Ok(x) => (Some(x), None),
-            Err(e) => (None, Some(crate::error::flags(&e.to_string()))),
+            Err(e) => (None, Some(e.to_string())),
         };
         Outcome {
             group,
@@ -138,10 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn a_gpu_is_compared_with_its_number_and_zero() {
+        let claim = comparison("", 0.5, |n| Ok(n as f64));
+        assert!(claim.run("test", 0).pass && !claim.run("test", 1).pass);
+        assert_eq!(claim.run("test", 1).expected, 0.0);
+    }
+
+    #[test]
     fn judgement() {
         assert!(outcome(|| Ok(1.5)).pass && outcome(|| Ok(0.5)).pass);
         assert!(!outcome(|| Ok(1.6)).pass && !outcome(|| Ok(f64::NAN)).pass);
         let failed = outcome(|| Err("no network".into()));
         assert!(!failed.pass && failed.fault.as_deref() == Some("no network"));
+        // Whoever shows it writes the setting in its own way.
+        let failed = outcome(|| Err("needs ‹probe zero›".into()));
+        assert_eq!(failed.fault.as_deref(), Some("needs ‹probe zero›"));
     }
 }

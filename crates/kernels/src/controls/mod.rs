@@ -4,13 +4,18 @@ mod infinite;
 mod spheres;
 
 use polariscope_graph::{Graph, GraphError, ZooOptions, zoo};
+use polariscope_lens::{Control, Group, control};
 use polariscope_random::Stream;
 
-use super::{Control, Fault, control};
+/// Those of the lens.
+pub const CONTROLS: Group = Group {
+    name: "kernels",
+    controls: TABLE,
+};
 
 /// The table. Nothing here is sampled; what is left is rounding.
 #[rustfmt::skip]
-pub const CONTROLS: &[Control] = &[
+const TABLE: &[Control] = &[
     control("relu FCN, 3 layers: NNGP less its recursion over angles", 0.0, 1e-13, infinite::recursion_nngp),
     control("relu FCN, 3 layers: NTK less its recursion over angles", 0.0, 1e-13, infinite::recursion_ntk),
     control("relu FCN: NTK lost at samples 1e-7 apart", 0.0, 1e-14, infinite::nearly_equal),

@@ -1,10 +1,11 @@
 //! Random numbers follow their laws and depend on nothing but their names.
 
 use polariscope_graph::ZooOptions;
-use polariscope_network::Weights;
+use polariscope_lens::Fault;
 use polariscope_random::Stream;
 
-use super::{Fault, named};
+use super::named;
+use crate::Weights;
 
 /// Numbers behind each moment.
 pub const COUNT: usize = 1 << 20;

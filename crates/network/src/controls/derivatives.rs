@@ -2,9 +2,10 @@
 
 use polariscope_diff::{Program, Trace, vjp};
 use polariscope_graph::{Role, ZooOptions};
-use polariscope_network::{Network, Scalar, Weights};
+use polariscope_lens::Fault;
 
-use super::{Fault, distance, dot, drawn, named, normal};
+use super::{distance, dot, drawn, named, normal};
+use crate::{Network, Scalar, Weights};
 
 const LOGIT: Scalar = Scalar::Logit(0);
 

@@ -1,10 +1,10 @@
 //! G at initialisation.
 
-use polariscope_geometry::Spectrum;
-use polariscope_geometry::theory::{linear, patches, propagation};
 use polariscope_graph::Padding;
+use polariscope_lens::Fault;
 
-use crate::check::Fault;
+use crate::Spectrum;
+use crate::theory::{linear, patches, propagation};
 
 /// Networks behind a matrix.
 const NETWORKS: u64 = 16 * 4096;

@@ -1,9 +1,10 @@
 //! What whole networks must do, whatever their weights.
 
 use polariscope_graph::{BiasRule, ZooOptions};
-use polariscope_network::{Scalar, Weights};
+use polariscope_lens::Fault;
 
-use super::{Fault, distance, drawn, named, normal, written};
+use super::{distance, drawn, named, normal, written};
+use crate::{Scalar, Weights};
 
 /// Weights and gradients of LeNet, in pools of one and two threads.
 pub fn threads() -> Result<f64, Fault> {

@@ -3,10 +3,11 @@
 use std::f64::consts::PI;
 
 use polariscope_graph::{ZooOptions, zoo};
-use polariscope_kernels::symmetry::{Element, Group, kernel_deviation};
+use polariscope_lens::Fault;
 use polariscope_nngp::{Kernel, Values, Wanted};
 
-use super::{Fault, image_network, normal};
+use super::{image_network, normal};
+use crate::symmetry::{Element, Group, kernel_deviation};
 
 /// Hidden layers of the recursion.
 const LAYERS: usize = 3;

@@ -1,23 +1,30 @@
 //! Controls of the foundation: generator, network, derivatives.
 
 mod derivatives;
+pub mod device;
 mod draws;
 mod networks;
 
 use polariscope_diff::Number;
 use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
-use polariscope_network::{Network, Weights};
+use polariscope_lens::{Control, Fault, Group, control};
 use polariscope_random::Stream;
 
-use super::{Control, Fault, control};
+use crate::{Network, Weights};
 
 /// Draws behind each moment.
 const DRAWS: f64 = draws::COUNT as f64;
 
+/// What needs no GPU.
+pub const CONTROLS: Group = Group {
+    name: "core",
+    controls: TABLE,
+};
+
 /// The table. Moments may be off by five standard errors; differences by what their step allows; everything
 /// else by rounding.
 #[rustfmt::skip]
-pub const CONTROLS: &[Control] = &[
+const TABLE: &[Control] = &[
     // Var z² = 2, Var z⁴ = 96, Var u² = 4/45; the generator is deterministic, so these never fail by chance.
     control("generator: variance of the normal law", 1.0, 5.0 * sqrt(2.0 / DRAWS), draws::normal_variance),
     control("generator: fourth moment of the normal law", 3.0, 5.0 * sqrt(96.0 / DRAWS), draws::normal_kurtosis),

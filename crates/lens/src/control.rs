@@ -135,9 +135,37 @@ impl Outcome {
     }
 }
 
+/// The largest difference between two lists of numbers; NaN, which no control lets pass, where one of them has it or is
+/// longer.
+pub fn farthest(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() != b.len() {
+        return f64::NAN;
+    }
+    let differences = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    // `f64::max` would drop NaN.
+    differences.fold(
+        0.0,
+        |most, d| {
+            if most.is_nan() || d <= most { most } else { d }
+        },
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nan_is_farthest() {
+        assert_eq!(farthest(&[1.0, 5.0, 2.0], &[1.0, 2.0, 4.0]), 3.0);
+        for (a, b) in [
+            (&[1.0, f64::NAN, 2.0][..], &[0.0; 3][..]),
+            (&[f64::NAN; 2], &[f64::NAN; 2]),
+            (&[1.0], &[1.0, 2.0]),
+        ] {
+            assert!(farthest(a, b).is_nan());
+        }
+    }
 
     fn outcome(measure: fn() -> Result<f64, Fault>) -> Outcome {
         let control = Control {

@@ -16,7 +16,7 @@ mod setup;
 mod shard;
 
 pub use clock::Clock;
-pub use control::{Comparison, Control, Fault, Group, Outcome, comparison, control};
+pub use control::{Comparison, Control, Fault, Group, Outcome, comparison, control, farthest};
 pub use device::open;
 pub use fingerprint::{fingerprint, fingerprint_bytes};
 pub use memory::{TooLarge, afford};

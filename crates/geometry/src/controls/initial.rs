@@ -1,7 +1,7 @@
 //! G at initialisation.
 
 use polariscope_graph::Padding;
-use polariscope_lens::Fault;
+use polariscope_lens::{Fault, farthest};
 
 use crate::Spectrum;
 use crate::theory::{linear, patches, propagation};
@@ -37,8 +37,7 @@ pub fn circular() -> Result<f64, Fault> {
 /// Largest difference of an entry.
 pub fn overlap() -> Result<f64, Fault> {
     let (g, counted) = (patches::pooled_kernel(1)?, patches::overlap_matrix());
-    let pairs = g.factor.iter().zip(&counted.factor);
-    Ok(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
+    Ok(farthest(&g.factor, &counted.factor))
 }
 
 pub fn three_first() -> Result<f64, Fault> {

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use polariscope_graph::{ZooOptions, zoo};
-use polariscope_lens::Fault;
+use polariscope_lens::{Fault, farthest};
 use polariscope_nngp::{Kernel, Values, Wanted};
 
 use super::{image_network, normal};
@@ -37,14 +37,14 @@ fn recursion(angle: f64) -> [f64; 2] {
 
 fn beside_recursion(kind: usize) -> Result<f64, Fault> {
     let kernel = fcn(LAYERS, 2)?;
-    let mut worst = 0.0f64;
+    let (mut found, mut want) = (Vec::new(), Vec::new());
     for degrees in [10, 30, 60, 90, 120, 170] {
         let angle = f64::from(degrees).to_radians();
         let values = kernel.between(Wanted::Both, &[1.0, 0.0], &[angle.cos(), angle.sin()])?;
-        let found = [values.nngp[0], values.ntk.unwrap_or_default()[0]];
-        worst = worst.max((found[kind] - recursion(angle)[kind]).abs());
+        found.push([values.nngp[0], values.ntk.unwrap_or_default()[0]][kind]);
+        want.push(recursion(angle)[kind]);
     }
-    Ok(worst)
+    Ok(farthest(&found, &want))
 }
 
 /// K of three hidden layers.
@@ -72,11 +72,8 @@ pub fn copies() -> Result<f64, Fault> {
     let x = normal("copies", 3 * 108);
     let own: Values<f64> = kernel.diagonal(Wanted::Both, &x)?;
     let pairs = kernel.between(Wanted::Both, &x, &x.clone())?;
-    let mut worst = 0.0f64;
-    for i in 0..3 {
-        worst = worst.max((pairs.nngp[4 * i] - own.nngp[i]).abs());
-    }
-    Ok(worst)
+    let diagonal: Vec<f64> = pairs.nngp.iter().step_by(4).copied().collect();
+    Ok(farthest(&diagonal, &own.nngp))
 }
 
 /// LCN_∞ = VEC_∞.
@@ -87,8 +84,7 @@ pub fn local_is_shared() -> Result<f64, Fault> {
     });
     let (a, b) = (a?, b?);
     let all = |v: &Values<f64>| [&v.nngp[..], v.ntk.as_deref().unwrap_or_default()].concat();
-    let pairs = all(&a).into_iter().zip(all(&b));
-    Ok(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
+    Ok(farthest(&all(&a), &all(&b)))
 }
 
 fn deviation(name: &str, group: Group) -> Result<f64, Fault> {

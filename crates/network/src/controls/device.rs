@@ -3,7 +3,7 @@
 use polariscope_diff::cuda::Gpu;
 use polariscope_diff::{Device, Number, Precision, Real};
 use polariscope_graph::{Graph, ZooOptions, zoo};
-use polariscope_lens::{Comparison, Fault, comparison};
+use polariscope_lens::{Comparison, Fault, comparison, farthest};
 
 use crate::{Card, Dipole, GpuNetworks, Network, Scalar, Weights};
 
@@ -42,10 +42,9 @@ pub fn numbers<T: Real>(n: usize) -> Vec<T> {
 
 /// The largest difference, in parts of the largest number.
 pub fn distance<T: Real>(found: &[T], want: &[T]) -> f64 {
-    let largest = want.iter().fold(0.0, |m: f64, x| m.max(x.to_f64().abs()));
-    let pairs = found.iter().zip(want);
-    let differences = pairs.map(|(a, b)| (a.to_f64() - b.to_f64()).abs());
-    differences.fold(0.0, f64::max) / largest
+    let [found, want] = [found, want].map(|x| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>());
+    let largest = want.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    farthest(&found, &want) / largest
 }
 
 /// The gradient of a linear map with one output is its weights: how many of them are not the CPU's.

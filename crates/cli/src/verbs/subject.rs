@@ -1,5 +1,7 @@
 //! Data, and the architecture that they decide.
 
+use std::path::Path;
+
 use polariscope_data::{Dataset, Labels};
 use polariscope_graph::stated_input;
 use polariscope_train::Problem;
@@ -39,7 +41,7 @@ impl Subject {
 /// Refuses an architecture file made for another input than the data's.
 fn agree(architecture: &ArchitectureArgs, data: &Dataset) -> Result<(), CliError> {
     let file = &architecture.architecture;
-    if !architecture.is_file() {
+    if !Path::new(file).is_file() || !architecture.is_file() {
         return Ok(());
     }
     match stated_input(file)? {

@@ -123,7 +123,7 @@ impl Table {
     ) -> Result<(), DataError> {
         for (k, cell) in row.iter().enumerate() {
             let place = || match names {
-                Some(names) => format!("column {} ({})", k + 1, names[k].escape_debug()),
+                Some(names) => format!("column {} ({})", k + 1, shown(&names[k])),
                 None => format!("column {}", k + 1),
             };
             if k == label {
@@ -208,7 +208,8 @@ impl Table {
                     let name = read.name();
                     places.get(name.as_str()).copied().ok_or_else(|| {
                         let near = nearest(&name, names.iter().map(String::as_str));
-                        let hint = near.map_or(String::new(), |n| format!("; did you mean '{n}'?"));
+                        let hint = near
+                            .map_or(String::new(), |n| format!("; did you mean '{}'?", shown(n)));
                         unknown(written, format!("none of the training classes{hint}"))
                     })
                 };

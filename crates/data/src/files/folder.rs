@@ -138,7 +138,7 @@ fn images(folders: &[Entry], names: &[String]) -> Result<Vec<Labelled>, DataErro
         let class = class.ok_or_else(|| {
             wrong(
                 folder,
-                "a class that the training folder lacks; both must have the same",
+                "a class that the training folder lacks; it cannot be learnt",
             )
         })? as u32;
         let files = entries(folder)?;

@@ -141,7 +141,7 @@ fn damaged_input_is_refused_cleanly() {
     scratch.put("images/a/1", &png(3));
     let folder = format!("folder:{}?size=4", scratch.0.join("images").display());
     let encoded = [grey(64, &[7; 4096]), jpeg(0), png(1)];
-    run("image", &encoded, 6_000, |b| {
+    run("image", &encoded, 3_000, |b| {
         scratch.put("images/b/1", b);
         Dataset::load(&folder).map(drop).map_err(text)
     });
@@ -150,7 +150,7 @@ fn damaged_input_is_refused_cleanly() {
         "u,v,kind\n1,2,a\n3,\"4\",b\n".as_bytes().to_vec(),
         "1.5;2e3;-1\n2;3;1\n4;5;1".as_bytes().to_vec(),
     ];
-    run("csv", &tables, 6_000, |b| {
+    run("csv", &tables, 3_000, |b| {
         let file = scratch.put("t.csv", b);
         Dataset::load(&format!("csv:{file}"))
             .map(drop)

@@ -129,3 +129,52 @@ pub fn gallery(mistakes: &[Mistake], names: &[String]) -> Option<Section> {
                    for. Black and white are the smallest and the largest number of the training set.";
     Some(Section::new("Most confident mistakes").gallery("mistakes", gallery, caption))
 }
+
+#[cfg(test)]
+mod tests {
+    use polariscope_data::{Labels, Split};
+    use polariscope_report::Page;
+
+    use super::*;
+
+    /// Two test images of two colour pixels, the first put into the wrong class.
+    #[test]
+    fn mistakes_have_names_and_colours() {
+        let split = |x: [[f32; 6]; 2]| Split {
+            x: x.concat(),
+            y: Labels::Classes(vec![0, 1]),
+        };
+        let data = Dataset {
+            name: "by hand".into(),
+            shape: "3x1x2".parse().unwrap(),
+            classes: 2,
+            class_names: ["cat", "dog"].map(String::from).into(),
+            // Black is −1, white is 3.
+            train: split([[-1.0, 3.0, 0.0, 0.0, 0.0, 0.0]; 2]),
+            test: split([[-1.0, 3.0, 0.0, 1.0, 3.0, 9.0], [0.0; 6]]),
+        };
+        let targets = Targets::new(&data).unwrap();
+        let html = |predictions: &[f64]| {
+            let mistakes = surest(&data, &targets, predictions);
+            let names = &data.class_names;
+            let counts = targets.confusion(predictions).unwrap();
+            let mut page = Page::new("", "", "");
+            page.push(confusion(&counts, names));
+            gallery(&mistakes, names)
+                .into_iter()
+                .for_each(|s| page.push(s));
+            (mistakes, page.html())
+        };
+        let (mistakes, page) = html(&[0.1, 0.2, 0.0, 0.5]);
+        assert_eq!(
+            mistakes[0].picture,
+            [[[0.0, 0.25, 1.0], [1.0, 0.5, 1.0]].to_vec()]
+        );
+        assert!(page.contains("class cat taken for class dog, 1 of 1 times."));
+        assert!(page.contains("cat as dog") && page.contains("Most confident mistakes"));
+        let (mistakes, page) = html(&[0.2, 0.1, 0.0, 0.5]);
+        assert!(mistakes.is_empty() && !page.contains("Most confident mistakes"));
+        assert!(page.contains("No test sample is put into a wrong class."));
+        assert!(!page.contains("class cat taken"));
+    }
+}

@@ -122,7 +122,7 @@ fn splits() {
         panic!()
     };
     for (x, &y) in data.train.x.iter().zip(y) {
-        assert_eq!(y, u32::from(*x as usize % 3 != 0));
+        assert_eq!(y, u32::from(!(*x as usize).is_multiple_of(3)));
     }
     assert_eq!(load(""), data);
     assert_ne!(load("?seed=1").test.x, data.test.x);

@@ -1,5 +1,8 @@
 //! Samples with labels or targets.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use polariscope_graph::Shape;
 use rayon::prelude::*;
 
@@ -74,7 +77,7 @@ impl Split {
     }
 }
 
-fn select(values: &[f32], width: usize, rows: &[usize]) -> Vec<f32> {
+pub(crate) fn select(values: &[f32], width: usize, rows: &[usize]) -> Vec<f32> {
     let mut out = Vec::with_capacity(rows.len() * width);
     for &i in rows {
         out.extend_from_slice(&values[i * width..(i + 1) * width]);
@@ -91,6 +94,8 @@ pub struct Dataset {
     pub shape: Shape,
     /// Number of classes; 0 for real targets.
     pub classes: usize,
+    /// What each class is called: a name where its source has one, else its number.
+    pub class_names: Vec<String>,
     /// To learn from.
     pub train: Split,
     /// To judge by; may be empty.
@@ -98,6 +103,21 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// What people call it: the specification without paths and parameters, or the folder or file that it names.
+    pub fn title(&self) -> &str {
+        let head = self.name.split('?').next().unwrap_or_default();
+        let Some((name, paths)) = head.split_once(':') else {
+            return head;
+        };
+        let path = Path::new(paths.split(',').next().unwrap_or_default());
+        let title = match name {
+            "folder" => Path::new(paths).file_name(),
+            "csv" => path.file_stem(),
+            _ => None,
+        };
+        title.and_then(OsStr::to_str).unwrap_or(name)
+    }
+
     /// Checks what every consumer relies on: samples to train on, finite inputs, labels below `classes`,
     /// as many labels as inputs.
     pub fn check(&self) -> Result<(), DataError> {

@@ -24,6 +24,24 @@ pub enum DataError {
         /// What is wrong.
         what: String,
     },
+    /// An image that cannot be read, or a file in its place.
+    #[error("{}: {what}", path.display())]
+    Image {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A line of text that cannot be read.
+    #[error("{file}, line {line}: {what}")]
+    Line {
+        /// Which file.
+        file: String,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// NaN or infinity among the inputs or targets.
     #[error("{file}: {value} in sample {row}; every number must be finite")]
     NotFinite {

@@ -12,6 +12,7 @@
 //! name and parameter.
 #![forbid(unsafe_code)]
 
+mod choose;
 mod dataset;
 mod dft;
 mod direction;
@@ -19,9 +20,12 @@ mod error;
 mod files;
 mod generate;
 mod load;
+mod order;
 mod params;
 mod parquet;
+mod picture;
 mod projection;
+mod source;
 mod spec;
 mod table;
 mod transform;
@@ -30,8 +34,10 @@ pub use dataset::{Dataset, Labels, Split};
 pub use dft::{Frequency, Phase, dft_basis, dft_frequencies, dft_vector};
 pub use direction::Direction;
 pub use error::DataError;
+pub use files::arrays::Samples;
 pub use files::{Images, cifar, idx, npy};
 pub use generate::{Generator, Labeling};
+pub use picture::Viewer;
 pub use projection::{Pca, Projection};
 pub use spec::{DataSource, Spec};
 pub use table::{PARAMETERS, Parameter, SOURCES, SourceEntry, help};

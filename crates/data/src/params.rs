@@ -11,6 +11,9 @@ use crate::generate::{Generator, Labeling};
 use crate::table::{COMMON, PARAMETERS, SourceEntry};
 use crate::transform::Transforms;
 
+/// Rows and columns that images of a folder are brought to, and the most that may be asked for.
+const DEFAULT_SIDE: usize = 32;
+const MAX_SIDE: usize = 4096;
 /// Median of χ² with one degree of freedom: t² exceeds it half of the time.
 const CHI2_MEDIAN: f64 = 0.454_936_423_119_572_8;
 /// The part after `?`, with names checked.
@@ -101,6 +104,15 @@ impl<'a> Params<'a> {
                 .map_err(|e| self.wrong("shape", &format!("{e}")))
         };
         self.get("shape").map_or(Ok(default), parse)
+    }
+
+    pub fn size(&self) -> Result<usize, DataError> {
+        let size = self.number("size")?.unwrap_or(DEFAULT_SIDE);
+        if (1..=MAX_SIDE).contains(&size) {
+            Ok(size)
+        } else {
+            Err(self.wrong("size", &format!("expected 1 to {MAX_SIDE} pixels")))
+        }
     }
 
     pub fn direction(&self, name: &str, default: usize) -> Result<Direction, DataError> {

@@ -12,10 +12,10 @@ use crate::transform::Transforms;
 
 /// Samples a generator draws where none are asked for.
 pub(crate) const DEFAULT_SAMPLES: usize = 10_000;
-/// Numbers in the inputs of one generated split: 8 GB.
-const MAX_NUMBERS: usize = 1 << 31;
+/// Numbers in the inputs of one generated or decoded split: 8 GB.
+pub(crate) const MAX_NUMBERS: usize = 1 << 31;
 /// CIFAR-10's animals: bird, cat, deer, dog, frog, horse.
-const ANIMALS: [u32; 6] = [2, 3, 4, 5, 6, 7];
+pub(crate) const ANIMALS: [u32; 6] = [2, 3, 4, 5, 6, 7];
 
 /// Where samples come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,22 @@ pub enum DataSource {
         train: [PathBuf; 2],
         /// Inputs and labels to test with.
         test: Option<[PathBuf; 2]>,
+    },
+    /// Images in a directory, a folder a class.
+    Folder {
+        /// Where.
+        directory: PathBuf,
+        /// Rows and columns they are brought to.
+        size: usize,
+    },
+    /// Tables of numbers as text.
+    Csv {
+        /// To learn from.
+        train: PathBuf,
+        /// To judge by.
+        test: Option<PathBuf>,
+        /// Name or number of the column of labels; `None`: the last.
+        label: Option<String>,
     },
     /// Drawn.
     Generator {
@@ -140,6 +156,22 @@ fn source(
     match entry.name {
         "mnist" => Ok(DataSource::Mnist(directory()?)),
         "cifar10" | "cifar2" => Ok(DataSource::Cifar10(directory()?)),
+        "folder" => Ok(DataSource::Folder {
+            directory: directory()?,
+            size: params.size()?,
+        }),
+        "csv" => {
+            let (train, test) = match &files[..] {
+                [train] => (train, None),
+                [train, test] => (train, Some(test.clone())),
+                _ => return Err(form()),
+            };
+            Ok(DataSource::Csv {
+                train: train.clone(),
+                test,
+                label: params.get("label").map(str::to_owned),
+            })
+        }
         "npy" => match &files[..] {
             [x, y] => Ok(DataSource::Npy {
                 train: [x.clone(), y.clone()],

@@ -68,9 +68,21 @@ pub const SOURCES: &[SourceEntry] = &[
         parameters: &[],
     },
     SourceEntry {
+        name: "folder",
+        form: "folder:DIR",
+        meaning: "PNG and JPEG images, a sub-folder for each class; train and test (or val) with such sub-folders are the split, else test=N (default: a fifth) is held out by seed; 3 x size x size, pixels 0…1",
+        parameters: &["size"],
+    },
+    SourceEntry {
+        name: "csv",
+        form: "csv:FILE[,TEST]",
+        meaning: "a line of numbers and a label for each sample, between commas, semicolons or tabs; labels with a fraction are targets, else classes; without a test file test=N (default: a fifth) is held out by seed",
+        parameters: &["label"],
+    },
+    SourceEntry {
         name: "npy",
         form: "npy:X,Y[,XTEST,YTEST]",
-        meaning: "arrays: X is NxD, NxCxL or NxCxHxW, Y integer classes (or ±1) or real targets; without test files test=N holds out the last N",
+        meaning: "arrays: X is NxD, NxCxL or NxCxHxW (images of uint8 become 0…1), Y integer classes (or ±1) or real targets; without test files test=N holds out the last N",
         parameters: &[],
     },
     SourceEntry {
@@ -154,14 +166,26 @@ pub const PARAMETERS: &[Parameter] = &[
     p(
         "test",
         "N",
-        "10000; files: all; npy pair: 0",
+        "10000; files: all; npy pair: 0; folder, csv: a fifth",
         "test samples",
     ),
     p(
         "seed",
         "S",
         "0",
-        "seed of generators, random labels and label noise",
+        "seed of generators, of the order of folder and csv samples, of random labels and label noise",
+    ),
+    p(
+        "size",
+        "N",
+        "32",
+        "rows and columns of a folder's images: the largest square in the middle, resized",
+    ),
+    p(
+        "label",
+        "NAME or K",
+        "last",
+        "column of the labels: its name in the first line, or its number from 1",
     ),
     p(
         "classes",

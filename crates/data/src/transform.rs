@@ -7,7 +7,7 @@ use polariscope_graph::Shape;
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
-use crate::dataset::{Dataset, Labels, Split};
+use crate::dataset::{Dataset, Labels};
 use crate::error::DataError;
 use crate::generate::to_sphere;
 use crate::projection::{Pca, Projection, mean};
@@ -44,26 +44,18 @@ pub struct Transforms {
 }
 
 impl Transforms {
-    /// Applies everything; `limits` are the numbers of training and test samples to keep.
-    pub(crate) fn apply(
-        &self,
-        data: &mut Dataset,
-        limits: [Option<usize>; 2],
-        seed: u64,
-    ) -> Result<(), DataError> {
-        let classed = matches!(data.train.y, Labels::Classes(_));
-        let labels = !self.classes.is_empty() || !self.group.is_empty() || self.balanced;
-        if !classed && (labels || self.random_labels || self.noise > 0.0) {
-            let what = "classes, group, balanced, labels and noise need class labels, these are real targets";
-            return Err(DataError::spec(&data.name, what));
-        }
-        if !self.classes.is_empty() {
-            keep_classes(data, &self.classes)?;
-        }
-        if !self.group.is_empty() {
-            group_classes(data, &self.group)?;
-        }
-        limit(data, limits, self.balanced)?;
+    /// Whether some samples are left out by their class.
+    pub(crate) fn selects(&self) -> bool {
+        self.balanced || !self.classes.is_empty()
+    }
+
+    /// Whether anything is done that real targets do not allow.
+    pub(crate) fn need_classes(&self) -> bool {
+        self.selects() || !self.group.is_empty() || self.random_labels || self.noise > 0.0
+    }
+
+    /// Applies what changes the samples that are kept.
+    pub(crate) fn apply(&self, data: &mut Dataset, seed: u64) -> Result<(), DataError> {
         if self.grey {
             grey(data)?;
         }
@@ -112,95 +104,6 @@ fn map_inputs(data: &mut Dataset, features: usize, f: impl Fn(&[f32]) -> Vec<f32
         split.x = f(&split.x);
     }
     data.shape = Shape::Vector { features };
-}
-
-fn known_classes(data: &Dataset, wanted: &[u32]) -> Result<(), DataError> {
-    match wanted.iter().find(|&&c| c as usize >= data.classes) {
-        None => Ok(()),
-        Some(class) => {
-            let what = format!(
-                "no class {class}; classes are 0 to {}",
-                data.classes.saturating_sub(1)
-            );
-            Err(DataError::spec(&data.name, what))
-        }
-    }
-}
-
-fn keep_classes(data: &mut Dataset, wanted: &[u32]) -> Result<(), DataError> {
-    known_classes(data, wanted)?;
-    let dim = data.shape.len();
-    for split in [&mut data.train, &mut data.test] {
-        let Labels::Classes(y) = &split.y else {
-            continue;
-        };
-        let new = |y: u32| wanted.iter().position(|&c| c == y);
-        let rows: Vec<usize> = (0..y.len()).filter(|&i| new(y[i]).is_some()).collect();
-        let y = rows
-            .iter()
-            .filter_map(|&i| new(y[i]))
-            .map(|k| k as u32)
-            .collect();
-        let mut kept = split.select(dim, &rows);
-        kept.y = Labels::Classes(y);
-        *split = kept;
-    }
-    data.classes = wanted.len();
-    Ok(())
-}
-
-fn group_classes(data: &mut Dataset, group: &[u32]) -> Result<(), DataError> {
-    known_classes(data, group)?;
-    for split in [&mut data.train, &mut data.test] {
-        if let Labels::Classes(y) = &mut split.y {
-            y.iter_mut().for_each(|y| *y = u32::from(group.contains(y)));
-        }
-    }
-    data.classes = 2;
-    Ok(())
-}
-
-/// Keeps the first samples, or the first of each class in turn.
-fn limit(data: &mut Dataset, limits: [Option<usize>; 2], balanced: bool) -> Result<(), DataError> {
-    let dim = data.shape.len();
-    let parts = [("training", &mut data.train), ("test", &mut data.test)];
-    for ((name, split), limit) in parts.into_iter().zip(limits) {
-        let available = if balanced {
-            turns(split, data.classes)
-        } else {
-            (0..split.len()).collect()
-        };
-        let wanted = limit.unwrap_or(available.len());
-        if wanted > available.len() {
-            let kind = if balanced { "class-balanced " } else { "" };
-            let what = format!(
-                "{wanted} {kind}{name} samples asked for, {} there",
-                available.len()
-            );
-            return Err(DataError::spec(&data.name, what));
-        }
-        if balanced || wanted < split.len() {
-            *split = split.select(dim, &available[..wanted]);
-        }
-    }
-    Ok(())
-}
-
-/// Rows such that classes take turns, until one class runs out.
-fn turns(split: &Split, classes: usize) -> Vec<usize> {
-    let Labels::Classes(y) = &split.y else {
-        return Vec::new();
-    };
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); classes];
-    for (i, &y) in y.iter().enumerate() {
-        if let Some(rows) = rows.get_mut(y as usize) {
-            rows.push(i);
-        }
-    }
-    let rounds = rows.iter().map(Vec::len).min().unwrap_or(0);
-    (0..rounds)
-        .flat_map(|k| rows.iter().map(move |r| r[k]))
-        .collect()
 }
 
 /// Luminance 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).

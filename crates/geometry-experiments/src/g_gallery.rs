@@ -189,7 +189,7 @@ impl View for GGallery {
             y: Axis::log("eigenvalue, the largest as 1"),
             series: series.collect(),
         };
-        let picture = |words: String, values: &[f64]| Picture {
+        let picture = |words: String, values: &[f64]| Picture::Map {
             words,
             rows: values.chunks_exact(SIDE).map(<[f64]>::to_vec).collect(),
             colours: ColourMap::Diverging,

@@ -30,7 +30,7 @@ pub use builder::{
     PoolSpec,
 };
 pub use error::GraphError;
-pub use file::{load, parse_file};
+pub use file::{load, parse_file, stated_input};
 pub use ir::{Graph, Node, NodeId, Padding, Param, ParamId, Role, Shape, Window};
 pub use law::{Law, Parametrisation};
 pub use names::nearest;

@@ -222,7 +222,7 @@ fn pictures() -> Section {
     };
     let tile = |k: u32| Tile {
         label: format!("{} · {:.1} %", k + 1, 20.0 / f64::from(k + 1)),
-        pictures: vec![Picture {
+        pictures: vec![Picture::Map {
             words: format!("wave {k}"),
             rows: wave(f64::from(k / 4), f64::from(k % 4)),
             colours: ColourMap::Diverging,

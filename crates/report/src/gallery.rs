@@ -14,46 +14,97 @@ const WIDTH: f64 = 880.0;
 const ACROSS: usize = 8;
 const GAP: f64 = 12.0;
 
-/// One small picture, coloured from its own smallest to its own largest value.
+/// One small picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// What it shows, for those who cannot see it.
-    pub words: String,
-    /// Rows of values.
-    pub rows: Vec<Vec<f64>>,
-    /// Colours; a diverging map is centred at zero.
-    pub colours: ColourMap,
+pub enum Picture {
+    /// Values, coloured from their own smallest to their own largest.
+    Map {
+        /// What it shows, for those who cannot see it.
+        words: String,
+        /// Rows of values.
+        rows: Vec<Vec<f64>>,
+        /// Colours; a diverging map is centred at zero.
+        colours: ColourMap,
+    },
+    /// An image as it is.
+    Photo {
+        /// What it shows.
+        words: String,
+        /// Rows of red, green and blue in [0, 1].
+        rows: Vec<Vec<[f64; 3]>>,
+    },
 }
 
 impl Picture {
+    fn words(&self) -> &str {
+        match self {
+            Picture::Map { words, .. } | Picture::Photo { words, .. } => words,
+        }
+    }
+
+    /// Rows and columns.
+    fn size(&self) -> (usize, usize) {
+        match self {
+            Picture::Map { rows, .. } => (rows.len(), rows.first().map_or(0, Vec::len)),
+            Picture::Photo { rows, .. } => (rows.len(), rows.first().map_or(0, Vec::len)),
+        }
+    }
+
     /// Width over height.
     fn aspect(&self) -> f64 {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        columns.max(1) as f64 / self.rows.len().max(1) as f64
+        let (rows, columns) = self.size();
+        columns.max(1) as f64 / rows.max(1) as f64
     }
 
     fn uri(&self) -> String {
-        let block = self.rows.len().div_ceil(PIXELS).max(1);
-        let reduced: Vec<Vec<f64>> = self.rows.chunks(block).map(|r| mean(r, block)).collect();
-        let width = reduced.iter().map(Vec::len).min().unwrap_or(0);
-        let cells = reduced.iter().flat_map(|row| &row[..width]);
-        let finite = cells.clone().filter(|v| v.is_finite());
-        let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (a.min(*v), b.max(*v))
-        });
-        let (low, high) = self.colours.range(ends.0, ends.1);
-        let place = |v: &f64| {
-            // A flat picture is the middle of the colours.
-            if high > low {
-                (v - low) / (high - low)
-            } else if v.is_finite() {
-                0.5
-            } else {
-                f64::NAN
-            }
-        };
-        png::picture(width, cells.map(place), self.colours)
+        match self {
+            Picture::Map { rows, colours, .. } => map(rows, *colours),
+            Picture::Photo { rows, .. } => photo(rows),
+        }
     }
+}
+
+fn map(rows: &[Vec<f64>], colours: ColourMap) -> String {
+    let (width, reduced) = reduced(rows);
+    let cells = reduced.iter().flat_map(|row| &row[..width]);
+    let finite = cells.clone().filter(|v| v.is_finite());
+    let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
+        (a.min(*v), b.max(*v))
+    });
+    let (low, high) = colours.range(ends.0, ends.1);
+    let place = |v: &f64| {
+        // A flat picture is the middle of the colours.
+        if high > low {
+            (v - low) / (high - low)
+        } else if v.is_finite() {
+            0.5
+        } else {
+            f64::NAN
+        }
+    };
+    png::picture(width, cells.map(place), colours)
+}
+
+fn photo(rows: &[Vec<[f64; 3]>]) -> String {
+    let plane = |c: usize| {
+        let row = |row: &Vec<[f64; 3]>| row.iter().map(|pixel| pixel[c]).collect();
+        reduced(&rows.iter().map(row).collect::<Vec<Vec<f64>>>())
+    };
+    let [(width, red), (_, green), (_, blue)] = [0, 1, 2].map(plane);
+    let pixels = red
+        .iter()
+        .zip(&green)
+        .zip(&blue)
+        .flat_map(|((r, g), b)| (0..width).map(move |x| [r[x], g[x], b[x]]));
+    png::photo(width, pixels)
+}
+
+/// Means over blocks, so that both sides fit, and the length of the shortest row.
+fn reduced(rows: &[Vec<f64>]) -> (usize, Vec<Vec<f64>>) {
+    let block = rows.len().div_ceil(PIXELS).max(1);
+    let reduced: Vec<Vec<f64>> = rows.chunks(block).map(|r| mean(r, block)).collect();
+    let width = reduced.iter().map(Vec::len).min().unwrap_or(0);
+    (width, reduced)
 }
 
 /// Mean of blocks of `block` columns over the given rows.
@@ -106,11 +157,7 @@ impl Gallery {
                     right: left + side,
                     bottom: y + side / picture.aspect(),
                 };
-                canvas.image(
-                    &area,
-                    picture.rows.first().map_or(1, Vec::len),
-                    &picture.uri(),
-                );
+                canvas.image(&area, picture.size().1, &picture.uri());
                 y = area.bottom + 5.0;
             }
             let label = shorten(&tile.label, TICK, side);
@@ -134,7 +181,7 @@ impl Gallery {
             let class = if aspect > 1.5 { " class=\"broad\"" } else { "" };
             out += &format!("<li{class}>");
             for picture in &tile.pictures {
-                let (uri, words) = (picture.uri(), escape(&picture.words));
+                let (uri, words) = (picture.uri(), escape(picture.words()));
                 out += &format!("<img src=\"{uri}\" alt=\"{words}\">");
             }
             out += &format!("<span>{}</span></li>\n", escape(&tile.label));
@@ -148,7 +195,7 @@ mod tests {
     use super::*;
 
     fn picture(rows: Vec<Vec<f64>>) -> Picture {
-        Picture {
+        Picture::Map {
             words: "a <b>".into(),
             rows,
             colours: ColourMap::Diverging,
@@ -184,6 +231,20 @@ mod tests {
         assert_eq!(mean(&rows[..2], 2), [2.5]);
         let small = picture(vec![vec![2.5]; 64]).uri();
         assert_eq!(picture(rows).uri(), small);
+    }
+
+    /// An image of 128 rows becomes one of 64, channel by channel.
+    #[test]
+    fn large_photos_are_averaged() {
+        let photo = |rows| Picture::Photo {
+            words: String::new(),
+            rows,
+        };
+        let pair = [[[0.0, 1.0, 0.2]; 2], [[1.0, 1.0, 0.4]; 2]];
+        let rows = (0..128).map(|i| pair[i % 2].to_vec()).collect();
+        let small = photo(vec![vec![[0.5, 1.0, (0.2 + 0.2 + 0.4 + 0.4) / 4.0]]; 64]);
+        assert_eq!(photo(rows).uri(), small.uri());
+        assert!(photo(vec![vec![]]).uri().starts_with("data:image/png"));
     }
 
     #[test]

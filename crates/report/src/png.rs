@@ -1,4 +1,4 @@
-//! Indexed PNG images, for matrices too large to draw cell by cell.
+//! PNG images: indexed ones for matrices too large to draw cell by cell, and true colours.
 //!
 //! The chunks are written here: four of them, of a fixed kind, do not earn a PNG library. Nor does base64.
 
@@ -28,32 +28,49 @@ pub(crate) fn picture(
         }
     };
     let pixels: Vec<u8> = places.into_iter().map(index).collect();
-    data_uri(width as u32, &pixels, &palette)
+    data_uri(width as u32, &pixels, Some(&palette))
 }
 
-/// A `data:` address of an image with one byte a pixel; `pixels` are rows of palette indices.
-fn data_uri(width: u32, pixels: &[u8], palette: &[Rgb; 256]) -> String {
+/// A `data:` address of an image `width` pixels wide; a pixel is red, green and blue in [0, 1], NaN where missing.
+pub(crate) fn photo(width: usize, pixels: impl IntoIterator<Item = [f64; 3]>) -> String {
+    let colour = |pixel: [f64; 3]| match pixel.iter().any(|v| v.is_nan()) {
+        true => MISSING,
+        false => pixel.map(|v| (v * 255.0).round().clamp(0.0, 255.0) as u8),
+    };
+    let pixels: Vec<Rgb> = pixels.into_iter().map(colour).collect();
+    data_uri(width as u32, pixels.as_flattened(), None)
+}
+
+/// A `data:` address of an image; `pixels` are rows of palette indices, or of three colours a pixel without one.
+fn data_uri(width: u32, pixels: &[u8], palette: Option<&[Rgb; 256]>) -> String {
     format!(
         "data:image/png;base64,{}",
         base64(&encode(width, pixels, palette))
     )
 }
 
-fn encode(width: u32, pixels: &[u8], palette: &[Rgb; 256]) -> Vec<u8> {
-    let height = pixels.len() as u32 / width.max(1);
+fn encode(width: u32, pixels: &[u8], palette: Option<&[Rgb; 256]>) -> Vec<u8> {
+    let (kind, bytes) = match palette {
+        Some(_) => (3, 1),
+        None => (2, 3),
+    };
+    let stride = bytes * width.max(1) as usize;
+    let height = (pixels.len() / stride) as u32;
     let mut header = Vec::with_capacity(13);
     header.extend(width.to_be_bytes());
     header.extend(height.to_be_bytes());
-    // Eight bits, indexed colour, the only compression, filter set and order without interlace.
-    header.extend([8, 3, 0, 0, 0]);
+    // Eight bits, indexed or true colour, the only compression, filter set and order without interlace.
+    header.extend([8, kind, 0, 0, 0]);
     let mut rows = Vec::with_capacity(pixels.len() + height as usize);
-    for row in pixels.chunks(width.max(1) as usize) {
+    for row in pixels.chunks(stride) {
         rows.push(0);
         rows.extend(row);
     }
     let mut out = vec![0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
     chunk(&mut out, b"IHDR", &header);
-    chunk(&mut out, b"PLTE", palette.as_flattened());
+    if let Some(palette) = palette {
+        chunk(&mut out, b"PLTE", palette.as_flattened());
+    }
     chunk(&mut out, b"IDAT", &compressed(&rows));
     chunk(&mut out, b"IEND", &[]);
     out
@@ -124,7 +141,7 @@ mod tests {
         let pixels: Vec<u8> = (0..300 * 241_u64)
             .map(|i| (i * i / 7 % 256) as u8)
             .collect();
-        let png = encode(300, &pixels, &[MISSING; 256]);
+        let png = encode(300, &pixels, Some(&[MISSING; 256]));
         // Signature, header and palette, then length and kind of the data.
         let at = 8 + (12 + 13) + (12 + 768);
         let length = u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
@@ -136,5 +153,20 @@ mod tests {
         for (row, want) in rows.chunks(301).zip(pixels.chunks(300)) {
             assert_eq!((row[0], &row[1..]), (0, want));
         }
+    }
+
+    /// Two rows of one pixel: colour type 2, three bytes a pixel, no palette.
+    #[test]
+    fn true_colours() {
+        let png = encode(1, &[1, 2, 3, 4, 5, 6], None);
+        assert_eq!(png[16..26], [0, 0, 0, 1, 0, 0, 0, 2, 8, 2]);
+        let mut rows = Vec::new();
+        let mut decoder = ZlibDecoder::new(&png[8 + 12 + 13 + 8..]);
+        decoder.read_to_end(&mut rows).unwrap();
+        assert_eq!(rows, [0, 1, 2, 3, 0, 4, 5, 6]);
+        assert_eq!(
+            photo(2, [[0.0, 0.2, 1.0], [f64::NAN, 0.0, 0.0]]),
+            data_uri(2, [[0, 51, 255], MISSING].as_flattened(), None)
+        );
     }
 }

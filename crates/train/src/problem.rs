@@ -15,16 +15,15 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What people call the data: the specification without paths and parameters.
+    /// What people call the data.
     pub fn data_name(&self) -> &str {
-        let text = self.data.name.as_str();
-        text.split([':', '?']).next().unwrap_or(text)
+        self.data.title()
     }
 
     /// The label of a training sample, in words.
     pub fn label(&self, sample: usize) -> String {
         match &self.data.train.y {
-            data::Labels::Classes(y) => y[sample].to_string(),
+            data::Labels::Classes(y) => self.data.class_names[y[sample] as usize].clone(),
             data::Labels::Targets { values, width } => {
                 let own = &values[sample * width..][..*width];
                 let own: Vec<String> = own.iter().map(f32::to_string).collect();

@@ -241,16 +241,15 @@ fn sentences_of_the_page_appear_and_do_not() {
         &all,
     );
     only("it is “suits” from a quarter of the way to best on", &all);
-    // 2. Scores: pictures for images, white at zero where numbers have a sign; else a table.
+    // 2. Scores: pictures for images, black and white at the ends of the data; else a table.
     only(
         "Under each its index, its label and its Score.",
         &[&images, &grey, &colour, &sampled],
     );
     only(
-        ": white at zero, red and blue of opposite sign.",
-        &[&images, &colour, &sampled],
+        "Black and white are the smallest and the largest number of the training set.",
+        &[&images, &grey, &colour, &sampled],
     );
-    only(": dark is low, yellow high.", &[&grey]);
     only("<p>The lowest Scores.</p>", &[&vectors]);
     // 3. Directions of little weight: none, some, or too noisy to say.
     only(

@@ -5,6 +5,7 @@ mod bad_input;
 mod browser;
 mod check;
 mod common;
+mod data;
 mod eval;
 mod evolution;
 mod examples;

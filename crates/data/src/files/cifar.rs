@@ -3,12 +3,31 @@
 use rayon::prelude::*;
 
 use super::Images;
-use super::image::{PIXELS, decode};
+use super::image::Image;
 use crate::error::DataError;
 use crate::parquet;
 
 /// Classes of CIFAR-10.
 pub(crate) const CLASSES: u32 = 10;
+/// What they are called.
+pub(crate) const NAMES: [&str; 10] = [
+    "airplane",
+    "automobile",
+    "bird",
+    "cat",
+    "deer",
+    "dog",
+    "frog",
+    "horse",
+    "ship",
+    "truck",
+];
+/// What the two classes of CIFAR-2 are called.
+pub(crate) const KINDS: [&str; 2] = ["vehicle", "animal"];
+/// Rows and columns.
+const SIDE: usize = 32;
+/// Bytes of an image.
+const PIXELS: usize = 3 * SIDE * SIDE;
 /// Bytes of a record.
 const RECORD: usize = 1 + PIXELS;
 
@@ -69,6 +88,22 @@ pub fn parse_parquet(bytes: &[u8], file: &str) -> Result<Images, DataError> {
         pixels: decoded.concat(),
         labels,
     })
+}
+
+/// Red, green and blue planes of an encoded image.
+fn decode(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let image = Image::decode(bytes)?;
+    let (width, height) = (image.width, image.height);
+    if (width, height) != (SIDE, SIDE) {
+        return Err(format!("{width}x{height} pixels, expected {SIDE}x{SIDE}"));
+    }
+    let mut planes = vec![0; PIXELS];
+    for i in 0..SIDE * SIDE {
+        for (c, value) in image.rgb(i % SIDE, i / SIDE).into_iter().enumerate() {
+            planes[c * SIDE * SIDE + i] = (255.0 * value).round() as u8;
+        }
+    }
+    Ok(planes)
 }
 
 fn class(label: i64, row: usize, file: &str) -> Result<u32, DataError> {

@@ -1,42 +1,142 @@
-//! One encoded 32 × 32 image to pixels: JPEG by a library; PNG (8 bits, grey or colour, not interlaced) here,
-//! since public CIFAR files use either.
+//! An encoded image to pixels: PNG of every kind, JPEG. The first bytes tell which it is.
 
-use std::io::Read;
+use std::io::Cursor;
 
-use flate2::read::ZlibDecoder;
+use png::{ColorType, Decoder, Transformations};
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-/// Rows and columns.
-const SIDE: usize = 32;
-/// Bytes of a colour image.
-pub(crate) const PIXELS: usize = 3 * SIDE * SIDE;
+/// What a PNG begins with.
 const PNG: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
+/// What a JPEG begins with.
+const JPEG: &[u8; 3] = &[0xff, 0xd8, 0xff];
+/// Most columns and rows.
+const MAX_SIDE: usize = 1 << 14;
+/// Bytes of pixels that a byte of a file can stand for: deflate's limit, which JPEG comes near to on a flat image.
+const MAX_RATIO: usize = 1032;
 
-/// Decodes to C,H,W order.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let interleaved = if bytes.starts_with(PNG) {
-        png(&bytes[PNG.len()..])?
-    } else if bytes.starts_with(&[0xff, 0xd8]) {
-        jpeg(bytes)?
-    } else {
-        return Err("neither JPEG nor PNG".into());
-    };
-    let mut planes = vec![0; PIXELS];
-    for (i, pixel) in interleaved.chunks_exact(3).enumerate().take(SIDE * SIDE) {
-        for (c, &value) in pixel.iter().enumerate() {
-            planes[c * SIDE * SIDE + i] = value;
-        }
-    }
-    Ok(planes)
+/// Whether these are the first bytes of an image that [`Image::decode`] reads.
+pub(crate) fn is_image(bytes: &[u8]) -> bool {
+    bytes.starts_with(PNG) || bytes.starts_with(JPEG)
 }
 
-fn jpeg(bytes: &[u8]) -> Result<Vec<u8>, String> {
+/// A decoded image.
+pub(crate) struct Image {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Numbers of a pixel: grey, grey and alpha, colour, colour and alpha.
+    channels: usize,
+    depth: Depth,
+    /// Pixel by pixel.
+    bytes: Vec<u8>,
+}
+
+/// Bits of a number.
+#[derive(Clone, Copy)]
+enum Depth {
+    Eight,
+    /// Big-endian.
+    Sixteen,
+}
+
+impl Image {
+    /// Reads a whole file.
+    pub fn decode(bytes: &[u8]) -> Result<Image, String> {
+        if bytes.starts_with(PNG) {
+            decode_png(bytes)
+        } else if bytes.starts_with(JPEG) {
+            decode_jpeg(bytes)
+        } else {
+            Err("neither JPEG nor PNG".into())
+        }
+    }
+
+    /// Red, green and blue of a pixel in 0…1; what is transparent lies on white.
+    pub fn rgb(&self, column: usize, row: usize) -> [f64; 3] {
+        let first = (row * self.width + column) * self.channels;
+        let number = |k: usize| match self.depth {
+            Depth::Eight => f64::from(self.bytes[first + k]) / 255.0,
+            Depth::Sixteen => {
+                let at = 2 * (first + k);
+                f64::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])) / 65535.0
+            }
+        };
+        let colour = |c: usize| number(if self.channels < 3 { 0 } else { c });
+        let rgb = [0, 1, 2].map(colour);
+        match self.channels {
+            2 | 4 => {
+                let alpha = number(self.channels - 1);
+                rgb.map(|v| alpha * v + (1.0 - alpha))
+            }
+            _ => rgb,
+        }
+    }
+}
+
+/// Refuses sides beyond reason and more pixels than the file can hold, before any memory is taken.
+fn check_size(width: usize, height: usize, pixels: usize, file: usize) -> Result<(), String> {
+    if width.max(height) > MAX_SIDE {
+        return Err(format!(
+            "{width}x{height} pixels; at most {MAX_SIDE} a side are read"
+        ));
+    }
+    if pixels > MAX_RATIO.saturating_mul(file) {
+        return Err(format!(
+            "{width}x{height} pixels are more than its {file} bytes can hold"
+        ));
+    }
+    Ok(())
+}
+
+fn decode_png(bytes: &[u8]) -> Result<Image, String> {
+    let fault = |e: png::DecodingError| format!("damaged PNG: {e}").replace('\n', " ");
+    let mut decoder = Decoder::new(Cursor::new(bytes));
+    // Palettes become colours, fewer than 8 bits become 8.
+    decoder.set_transformations(Transformations::EXPAND);
+    let info = decoder.read_header_info().map_err(fault)?;
+    let (width, height) = (info.width as usize, info.height as usize);
+    check_size(width, height, info.raw_bytes(), bytes.len())?;
+    let mut reader = decoder.read_info().map_err(fault)?;
+    let size = reader.output_buffer_size().ok_or("PNG too large")?;
+    let mut pixels = vec![0; size];
+    let frame = reader.next_frame(&mut pixels).map_err(fault)?;
+    // A file cut short after its pixels is damage as well.
+    reader.finish().map_err(fault)?;
+    let channels = match frame.color_type {
+        ColorType::Grayscale => 1,
+        ColorType::GrayscaleAlpha => 2,
+        ColorType::Rgb => 3,
+        ColorType::Rgba => 4,
+        ColorType::Indexed => return Err("PNG without its palette".into()),
+    };
+    let depth = match frame.bit_depth {
+        png::BitDepth::Sixteen => Depth::Sixteen,
+        _ => Depth::Eight,
+    };
+    let bytes_each = match depth {
+        Depth::Eight => 1,
+        Depth::Sixteen => 2,
+    };
+    if pixels.len() != width * height * channels * bytes_each {
+        return Err("PNG that does not decode to its own size".into());
+    }
+    Ok(Image {
+        width,
+        height,
+        channels,
+        depth,
+        bytes: pixels,
+    })
+}
+
+fn decode_jpeg(bytes: &[u8]) -> Result<Image, String> {
     let options = DecoderOptions::default()
-        .set_max_width(SIDE)
-        .set_max_height(SIDE)
+        .set_max_width(MAX_SIDE)
+        .set_max_height(MAX_SIDE)
         // A picture cut short is damage, not a grey lower half.
         .set_strict_mode(true)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
@@ -44,114 +144,17 @@ fn jpeg(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let fault = |e| format!("damaged JPEG: {e:?}").replace('\n', " ");
     decoder.decode_headers().map_err(fault)?;
     let info = decoder.info().ok_or("JPEG without a frame")?;
-    size(usize::from(info.width), usize::from(info.height))?;
+    let (width, height) = (usize::from(info.width), usize::from(info.height));
+    check_size(width, height, 3 * width * height, bytes.len())?;
     let pixels = decoder.decode().map_err(fault)?;
-    if pixels.len() != PIXELS {
+    if pixels.len() != 3 * width * height {
         return Err("JPEG that does not decode to three channels".into());
     }
-    Ok(pixels)
-}
-
-fn size(width: usize, height: usize) -> Result<(), String> {
-    if (width, height) == (SIDE, SIDE) {
-        Ok(())
-    } else {
-        Err(format!("{width}x{height} pixels, expected {SIDE}x{SIDE}"))
-    }
-}
-
-/// Chunks are length, kind, content, checksum; IHDR holds the format, IDAT the deflated rows.
-fn png(mut rest: &[u8]) -> Result<Vec<u8>, String> {
-    let cut = "PNG cut short";
-    let mut channels = 0;
-    let mut deflated = Vec::new();
-    loop {
-        let (head, after) = rest.split_first_chunk::<8>().ok_or(cut)?;
-        let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        let (content, after) = after.split_at_checked(length).ok_or(cut)?;
-        rest = after.get(4..).ok_or(cut)?;
-        match &head[4..] {
-            b"IHDR" => channels = png_channels(content)?,
-            b"IDAT" => deflated.extend_from_slice(content),
-            b"IEND" => break,
-            _ => {}
-        }
-    }
-    if channels == 0 {
-        return Err("PNG without a header".into());
-    }
-    let stride = SIDE * channels;
-    let mut rows = Vec::new();
-    let wanted = SIDE * (stride + 1);
-    let inflated = ZlibDecoder::new(&deflated[..])
-        .take(wanted as u64)
-        .read_to_end(&mut rows);
-    inflated.map_err(|e| format!("damaged PNG: {e}"))?;
-    if rows.len() != wanted {
-        return Err(cut.into());
-    }
-    let pixels = unfilter(&rows, stride, channels)?;
-    let colour = |p: &[u8]| {
-        if channels < 3 {
-            [p[0]; 3]
-        } else {
-            [p[0], p[1], p[2]]
-        }
-    };
-    Ok(pixels.chunks_exact(channels).flat_map(colour).collect())
-}
-
-fn png_channels(header: &[u8]) -> Result<usize, String> {
-    let &[a, b, c, d, e, f, g, h, depth, colour, _, _, interlace] = header else {
-        return Err("PNG header of a wrong length".into());
-    };
-    let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|n| u32::from_be_bytes(n) as usize);
-    size(width, height)?;
-    match (depth, colour, interlace) {
-        (8, 0, 0) => Ok(1),
-        (8, 4, 0) => Ok(2),
-        (8, 2, 0) => Ok(3),
-        (8, 6, 0) => Ok(4),
-        _ => Err("PNG must be 8-bit grey or colour, without palette or interlacing".into()),
-    }
-}
-
-/// Each row begins with its filter: what was subtracted from every byte (nothing, left, above, their
-/// mean, or whichever of left, above and above-left is nearest to left + above − above-left).
-fn unfilter(rows: &[u8], stride: usize, channels: usize) -> Result<Vec<u8>, String> {
-    let mut out: Vec<u8> = Vec::with_capacity(SIDE * stride);
-    for (y, row) in rows.chunks_exact(stride + 1).enumerate() {
-        for (x, &byte) in row[1..].iter().enumerate() {
-            let at = y * stride + x;
-            let left = if x >= channels { out[at - channels] } else { 0 };
-            let above = if y > 0 { out[at - stride] } else { 0 };
-            let corner = if x >= channels && y > 0 {
-                out[at - stride - channels]
-            } else {
-                0
-            };
-            let predicted = match row[0] {
-                0 => 0,
-                1 => left,
-                2 => above,
-                3 => ((u16::from(left) + u16::from(above)) / 2) as u8,
-                4 => paeth(left, above, corner),
-                filter => return Err(format!("PNG row filter {filter} is unknown")),
-            };
-            out.push(byte.wrapping_add(predicted));
-        }
-    }
-    Ok(out)
-}
-
-fn paeth(left: u8, above: u8, corner: u8) -> u8 {
-    let p = i16::from(left) + i16::from(above) - i16::from(corner);
-    let distance = |v: u8| (p - i16::from(v)).abs();
-    if distance(left) <= distance(above) && distance(left) <= distance(corner) {
-        left
-    } else if distance(above) <= distance(corner) {
-        above
-    } else {
-        corner
-    }
+    Ok(Image {
+        width,
+        height,
+        channels: 3,
+        depth: Depth::Eight,
+        bytes: pixels,
+    })
 }

@@ -1,10 +1,14 @@
 //! Data in files.
 
+pub(crate) mod arrays;
 pub mod cifar;
+pub(crate) mod csv;
 pub(crate) mod directory;
+pub(crate) mod folder;
 pub mod idx;
-pub(crate) mod image;
+mod image;
 pub mod npy;
+mod resize;
 
 /// 8-bit images with a class each, sample by sample in C,H,W order.
 #[derive(Clone, Debug, Default, PartialEq)]

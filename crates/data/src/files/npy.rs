@@ -11,15 +11,17 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Dimensions that NumPy itself allows.
 const MAX_DIMENSIONS: usize = 32;
 
-/// The numbers of an array; bool, u1, i4 and i8 are all read as `I64`.
+/// The numbers of an array; bool, i4 and i8 are all read as `I64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Numbers {
     /// f4
     F32(Vec<f32>),
     /// f8
     F64(Vec<f64>),
-    /// i4, i8, u1, bool
+    /// i4, i8, bool
     I64(Vec<i64>),
+    /// u1
+    U8(Vec<u8>),
 }
 
 impl Numbers {
@@ -29,6 +31,7 @@ impl Numbers {
             Numbers::F32(v) => v.len(),
             Numbers::F64(v) => v.len(),
             Numbers::I64(v) => v.len(),
+            Numbers::U8(v) => v.len(),
         }
     }
 
@@ -43,6 +46,7 @@ impl Numbers {
             Numbers::F32(v) => v.clone(),
             Numbers::F64(v) => v.iter().map(|&x| x as f32).collect(),
             Numbers::I64(v) => v.iter().map(|&x| x as f32).collect(),
+            Numbers::U8(v) => v.iter().map(|&x| f32::from(x)).collect(),
         }
     }
 
@@ -52,6 +56,7 @@ impl Numbers {
             Numbers::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
             Numbers::F64(v) => v.clone(),
             Numbers::I64(v) => v.iter().map(|&x| x as f64).collect(),
+            Numbers::U8(v) => v.iter().map(|&x| f64::from(x)).collect(),
         }
     }
 }
@@ -191,6 +196,7 @@ pub fn parse(bytes: &[u8], file: &str) -> Result<Array, DataError> {
             Numbers::F32(v) => Numbers::F32(c_order(&header.shape, v)),
             Numbers::F64(v) => Numbers::F64(c_order(&header.shape, v)),
             Numbers::I64(v) => Numbers::I64(c_order(&header.shape, v)),
+            Numbers::U8(v) => Numbers::U8(c_order(&header.shape, v)),
         }
     } else {
         numbers
@@ -209,6 +215,7 @@ enum Kind {
     I4,
     I8,
     U1,
+    Bool,
 }
 
 impl Kind {
@@ -218,7 +225,8 @@ impl Kind {
             "<f8" => Ok(Kind::F8),
             "<i4" => Ok(Kind::I4),
             "<i8" => Ok(Kind::I8),
-            "|u1" | "|b1" => Ok(Kind::U1),
+            "|u1" => Ok(Kind::U1),
+            "|b1" => Ok(Kind::Bool),
             other => Err(format!(
                 "number type '{}' is not read; save as <f4, <f8, <i4, <i8, |u1 or |b1",
                 other.escape_debug()
@@ -228,7 +236,7 @@ impl Kind {
 
     fn size(self) -> usize {
         match self {
-            Kind::U1 => 1,
+            Kind::U1 | Kind::Bool => 1,
             Kind::F4 | Kind::I4 => 4,
             Kind::F8 | Kind::I8 => 8,
         }
@@ -240,7 +248,8 @@ impl Kind {
             Kind::F8 => Numbers::F64(each(bytes, f64::from_le_bytes)),
             Kind::I4 => Numbers::I64(each(bytes, |b| i64::from(i32::from_le_bytes(b)))),
             Kind::I8 => Numbers::I64(each(bytes, i64::from_le_bytes)),
-            Kind::U1 => Numbers::I64(each(bytes, |[b]| i64::from(b))),
+            Kind::U1 => Numbers::U8(bytes.to_vec()),
+            Kind::Bool => Numbers::I64(each(bytes, |[b]| i64::from(b))),
         }
     }
 }

@@ -78,7 +78,7 @@ fn npy_types_orders_and_versions() {
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2)}";
     assert_eq!(
         npy::parse(&raw(1, header, &[255, 7]), "a").unwrap().numbers,
-        Numbers::I64(vec![255, 7])
+        Numbers::U8(vec![255, 7])
     );
 }
 
@@ -186,6 +186,49 @@ fn npy_pairs() {
     }
 }
 
+/// What an array's dimensions and type make of it as samples.
+#[test]
+fn npy_layouts_and_bytes() {
+    let array = |shape: &[usize], numbers: fn(usize) -> Numbers| Array {
+        shape: shape.to_vec(),
+        numbers: numbers(shape.iter().product()),
+    };
+    let real = |n| Numbers::F32(vec![0.5; n]);
+    let fine = [
+        (&[2, 5][..], "5"),
+        (&[2, 5, 7], "5x7"),
+        (&[2, 3, 32, 32], "3x32x32"),
+        (&[2, 1, 28, 28], "1x28x28"),
+        // Four last columns of images that begin with as many channels, or with three.
+        (&[2, 16, 4, 4], "16x4x4"),
+        (&[2, 4, 4, 4], "4x4x4"),
+        (&[2, 3, 9, 3], "3x9x3"),
+        (&[2, 64, 1, 1], "64x1x1"),
+    ];
+    for (shape, want) in fine {
+        let samples = array(shape, real).samples("x.npy").unwrap();
+        assert_eq!((samples.count, samples.shape.to_string()), (2, want.into()));
+    }
+    for shape in [[2, 24, 24, 3], [2, 28, 28, 1], [2, 32, 48, 4], [2, 2, 2, 1]] {
+        let got = message(array(&shape, real).samples("x.npy"));
+        assert!(got.starts_with("x.npy: shape 2x"), "{got}");
+        assert!(got.contains("save x.transpose(0, 3, 1, 2)"), "{got}");
+    }
+
+    // Bytes of images are pixels, in f32 the same as those of other files; bytes of vectors are numbers.
+    let image = array(&[1, 1, 16, 16], |_| Numbers::U8((0..=255).collect()));
+    let scaled = image.samples("x.npy").unwrap().numbers.to_f32();
+    let want: Vec<f32> = (0..=255_u8).map(|b| f32::from(b) / 255.0).collect();
+    assert_eq!(scaled, want);
+    let vector = array(&[1, 4], |_| Numbers::U8(vec![0, 1, 2, 255]));
+    let kept = vector.samples("x.npy").unwrap().numbers;
+    assert_eq!(kept.to_f32(), [0.0, 1.0, 2.0, 255.0]);
+    let wide = array(&[1, 1, 1, 2], |_| Numbers::I64(vec![0, 255]));
+    assert!(message(wide.samples("x.npy")).contains("save pixels of 0…255 as uint8"));
+    let mask = array(&[1, 1, 1, 2], |_| Numbers::I64(vec![0, 1]));
+    assert_eq!(mask.samples("x.npy").unwrap().numbers.to_f64(), [0.0, 1.0]);
+}
+
 /// Gzipped and plain, under names that say nothing but which split; padding of two on each side.
 #[test]
 fn mnist() {
@@ -260,6 +303,7 @@ fn cifar_binary() {
     let data = Dataset::load(&format!("cifar10:{directory}")).unwrap();
     assert_eq!(data.train.y, Labels::Classes(vec![3, 8, 2]));
     assert_eq!(data.test.y, Labels::Classes(vec![9]));
+    assert_eq!(data.class_names[3], "cat");
     // Sample 2, green, row 1, column 5.
     assert_eq!(data.train.x[2 * 3072 + 1024 + 32 + 5], 35.0 / 255.0);
     // Animals are class 1.
@@ -268,6 +312,15 @@ fn cifar_binary() {
         (two.classes, two.train.y),
         (2, Labels::Classes(vec![1, 0, 1]))
     );
+    assert_eq!(two.class_names, ["vehicle", "animal"]);
+    let names = |spec: &str| {
+        let data = Dataset::load(&format!("cifar10:{directory}?{spec}")).unwrap();
+        assert_eq!(data.class_names.len(), data.classes);
+        data.class_names.join(" ")
+    };
+    assert_eq!(names("classes=8,3,9"), "ship cat truck");
+    assert_eq!(names("classes=8,3,9&group=1"), "ship+truck cat");
+    assert_eq!(names("group=8,9"), "airplane+automobile+6 more ship+truck");
     let grey = Dataset::load(&format!("cifar10:{directory}?grey&train=1")).unwrap();
     let p = picture(0);
     let want =

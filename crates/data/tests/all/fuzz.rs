@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout as MemoryLayout, System};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::{LAYOUTS, gzip, idx, jpeg, parquet, picture, png};
+use crate::common::{LAYOUTS, Scratch, grey, gzip, idx, jpeg, parquet, picture, png};
 use polariscope_data::{DataSource, Dataset, Spec, cifar, npy};
 use polariscope_random::{Cursor, Stream};
 
@@ -137,12 +137,34 @@ fn damaged_input_is_refused_cleanly() {
         cifar::parse_parquet(b, "f").map(drop).map_err(text)
     });
 
+    let scratch = Scratch::new("fuzz");
+    scratch.put("images/a/1", &png(3));
+    let folder = format!("folder:{}?size=4", scratch.0.join("images").display());
+    let encoded = [grey(64, &[7; 4096]), jpeg(0), png(1)];
+    run("image", &encoded, 3_000, |b| {
+        scratch.put("images/b/1", b);
+        Dataset::load(&folder).map(drop).map_err(text)
+    });
+
+    let tables = [
+        "u,v,kind\n1,2,a\n3,\"4\",b\n".as_bytes().to_vec(),
+        "1.5;2e3;-1\n2;3;1\n4;5;1".as_bytes().to_vec(),
+    ];
+    run("csv", &tables, 3_000, |b| {
+        let file = scratch.put("t.csv", b);
+        Dataset::load(&format!("csv:{file}"))
+            .map(drop)
+            .map_err(text)
+    });
+
     let specs: Vec<Vec<u8>> = [
         "linear?shape=3x8x8&v=70&eps=1.5&sigma=3&train=40&test=10&seed=5",
         "isotropic?labeling=quadratic&b=0.5&u=3&shape=8&train=9&noise=0.25&standardise",
         "spheres?count=3&dimension=4&train=20&test=5&balanced&pca=2&whiten&normalise",
         "npy:a.npy,b.npy?classes=1,2,3&group=0&labels=random",
         "cifar2:/some/directory?grey&balanced&train=5000",
+        "folder:/some/directory?size=64&group=1&test=100",
+        "csv:a.csv,b.csv?label=kind&normalise&seed=3",
     ]
     .iter()
     .map(|s| s.as_bytes().to_vec())

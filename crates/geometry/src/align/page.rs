@@ -6,7 +6,7 @@ use polariscope_report::{
     Table, Tile, grouped, pretty,
 };
 
-use polariscope_data::Dataset;
+use polariscope_data::{Dataset, Viewer};
 
 use super::answer::{Aligned, Measure, UNSEEN, Unseen};
 use super::words::{self, Hidden, LOW_SCORES, NOISE};
@@ -163,7 +163,7 @@ fn samples(outcome: &Aligned, data: &Dataset) -> Section {
         ("highest scores", "The highest Scores.", &highest[..]),
         ("lowest scores", "The lowest Scores.", lowest),
     ];
-    let Shape::Image { .. } = outcome.shape else {
+    let Some(viewer) = data.viewer() else {
         return ends
             .into_iter()
             .fold(section, |section, (_, said, chosen)| {
@@ -173,14 +173,11 @@ fn samples(outcome: &Aligned, data: &Dataset) -> Section {
     ends.into_iter().fold(section, |section, (name, said, chosen)| {
         let gallery = Gallery {
             title: said.trim_end_matches('.').into(),
-            tiles: chosen.iter().map(|&i| thumbnail(outcome, data, i)).collect(),
+            tiles: chosen.iter().map(|&i| thumbnail(outcome, data, viewer, i)).collect(),
         };
         let caption = format!(
-            "{said} Under each its index, its label and its Score. Brightness, each on its own scale{}.",
-            match colours(data) {
-                ColourMap::Sequential => ": dark is low, yellow high",
-                ColourMap::Diverging => ": white at zero, red and blue of opposite sign",
-            }
+            "{said} Under each its index, its label and its Score. Black and white are the smallest and the largest number \
+             of the training set."
         );
         section.gallery(name, gallery, caption)
     })
@@ -199,37 +196,15 @@ fn table(outcome: &Aligned, chosen: &[usize]) -> Table {
     table
 }
 
-/// Data with negative numbers have a zero that means something.
-fn colours(data: &Dataset) -> ColourMap {
-    let x = &data.train.x;
-    if x.iter().any(|&x| x < 0.0) {
-        ColourMap::Diverging
-    } else {
-        ColourMap::Sequential
-    }
-}
-
-fn thumbnail(outcome: &Aligned, data: &Dataset, sample: usize) -> Tile {
+fn thumbnail(outcome: &Aligned, data: &Dataset, viewer: Viewer, sample: usize) -> Tile {
     let dim = outcome.dim();
-    let dims = data.shape.dims();
-    let (channels, width) = (dims[0], dims[2]);
     let x = &data.train.x[sample * dim..][..dim];
-    let weights = match channels {
-        3 => vec![0.299, 0.587, 0.114],
-        c => vec![1.0 / c as f64; c],
-    };
-    let mut grey = vec![0.0; dim / channels];
-    for (plane, weight) in x.chunks_exact(grey.len()).zip(weights) {
-        let pairs = grey.iter_mut().zip(plane);
-        pairs.for_each(|(g, &x)| *g += weight * f64::from(x));
-    }
     let (index, label) = (grouped(sample as u64), &outcome.labels[sample]);
     Tile {
         label: format!("{index} · {label} · {:.2}", outcome.scores[sample]),
-        pictures: vec![Picture {
+        pictures: vec![Picture::Photo {
             words: format!("sample {index} with label {label}"),
-            rows: grey.chunks_exact(width).map(<[f64]>::to_vec).collect(),
-            colours: colours(data),
+            rows: viewer.picture(x),
         }],
     }
 }
@@ -282,7 +257,7 @@ fn unseen(outcome: &Aligned) -> Section {
             i + 1,
             percent(u.share).replace("less than ", "< ")
         ),
-        pictures: vec![Picture {
+        pictures: vec![Picture::Map {
             words: format!("unseen direction {} in pixels", i + 1),
             rows: plane.picture(&u.direction),
             colours: ColourMap::Diverging,

@@ -128,7 +128,7 @@ fn directions(found: &Movement) -> Section {
     let size: f64 = found.values.iter().map(|v| v.abs()).sum();
     let tile = |i: usize| Tile {
         label: format!("{} · {}", i + 1, percent(found.values[i] / size)),
-        pictures: vec![Picture {
+        pictures: vec![Picture::Map {
             words: format!("direction {} of −Δ in pixels", i + 1),
             rows: plane.picture(&found.vectors[i * dim..][..dim]),
             colours: ColourMap::Diverging,

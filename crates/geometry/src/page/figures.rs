@@ -163,12 +163,12 @@ impl<'a> Pictures<'a> {
             Tile {
                 label: label(i, share),
                 pictures: vec![
-                    Picture {
+                    Picture::Map {
                         words: format!("direction {order} in pixels"),
                         rows: plane.picture(vector),
                         colours: ColourMap::Diverging,
                     },
-                    Picture {
+                    Picture::Map {
                         words: format!("direction {order} over frequencies"),
                         rows: plane.picture(&power),
                         colours: ColourMap::Sequential,

@@ -63,6 +63,24 @@ pub fn load(name_or_path: &str, options: &ZooOptions) -> Result<Graph, GraphErro
     parse_file(&text, name_or_path, options)
 }
 
+/// The input that an architecture file states; `None` where it leaves that to the data.
+pub fn stated_input(path: &str) -> Result<Option<Shape>, GraphError> {
+    let text = read(path, Path::new(path))?;
+    let source = FileText { path, text: &text };
+    let root = DeTable::parse(&text).map_err(|e| source.syntax(&e))?;
+    let top = top(source, root.get_ref());
+    top.get("input").map(|_| input_shape(&top)).transpose()
+}
+
+fn top<'a>(source: FileText<'a>, table: &'a DeTable<'a>) -> Table<'a> {
+    Table {
+        source,
+        table,
+        at: 0,
+        what: "the architecture file",
+    }
+}
+
 fn read(shown: &str, path: &Path) -> Result<String, GraphError> {
     let wrong = |problem: String| GraphError::Read {
         path: shown.to_owned(),
@@ -96,12 +114,7 @@ fn read(shown: &str, path: &Path) -> Result<String, GraphError> {
 pub fn parse_file(text: &str, path: &str, options: &ZooOptions) -> Result<Graph, GraphError> {
     let source = FileText { path, text };
     let root = DeTable::parse(text).map_err(|e| source.syntax(&e))?;
-    let top = Table {
-        source,
-        table: root.get_ref(),
-        at: 0,
-        what: "the architecture file",
-    };
+    let top = top(source, root.get_ref());
     top.only(&["input", "parametrisation", "w_std", "b_std", "layers"])?;
     refuse_sizes(path, options)?;
     let input = match options.input {

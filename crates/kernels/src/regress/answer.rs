@@ -112,8 +112,8 @@ impl Answer {
             files.push(("variance.npy", npy::encode(&[test], variance)));
         }
         files.push(("learning.csv", learnt.history().to_csv().into_bytes()));
-        if let Some(confusion) = &self.confusion {
-            let csv = mistakes::table(confusion).to_csv();
+        if let (Some(confusion), Some(classes)) = (&self.confusion, &self.targets.classes) {
+            let csv = mistakes::table(confusion, &classes.names).to_csv();
             files.push(("confusion.csv", csv.into_bytes()));
         }
         files

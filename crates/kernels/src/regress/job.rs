@@ -94,7 +94,7 @@ impl<'a> Job<'a> {
         let approximations = self.engine.approximations().to_vec();
         let mut answer = Answer {
             network: self.graph.name.clone(),
-            data: data_name(self.data).to_string(),
+            data: self.data.title().to_string(),
             summary: Summary {
                 kernel_seconds,
                 solve_seconds,
@@ -108,12 +108,6 @@ impl<'a> Job<'a> {
         answer.summary.words = answer.sentence();
         Ok(answer)
     }
-}
-
-/// What people call the data: the specification without paths and parameters.
-fn data_name(data: &Dataset) -> &str {
-    let text = data.name.as_str();
-    text.split([':', '?']).next().unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Which classes are taken for which, and the samples most surely put into the wrong one.
 
 use polariscope_data::Dataset;
-use polariscope_graph::Shape;
 use polariscope_report::{Align, ColourMap, Gallery, HeatMap, Picture, Section, Table, Tile};
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +9,6 @@ use crate::inference::argmax;
 
 /// Pictures shown.
 const SHOWN: usize = 24;
-/// Red, green and blue in the brightness that eyes see.
-const BRIGHTNESS: [f64; 3] = [0.299, 0.587, 0.114];
 
 /// A test image put into a wrong class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,24 +19,24 @@ pub struct Mistake {
     pub class: u32,
     /// What it was taken for.
     pub taken: u32,
-    /// Its brightness, row by row.
-    pub picture: Vec<Vec<f64>>,
+    /// What it looks like: rows of red, green and blue.
+    pub picture: Vec<Vec<[f64; 3]>>,
 }
 
 /// Counts for `confusion.csv`: a row a class, a column for what it was taken for.
-pub fn table(confusion: &[Vec<u64>]) -> Table {
-    let names: Vec<String> = (0..confusion.len()).map(|k| format!("as_{k}")).collect();
-    let columns = names.iter().map(|name| (name.as_str(), Align::Right));
+pub fn table(confusion: &[Vec<u64>], names: &[String]) -> Table {
+    let columns: Vec<String> = names.iter().map(|name| format!("as_{name}")).collect();
+    let columns = columns.iter().map(|name| (name.as_str(), Align::Right));
     let mut table = Table::new([("class", Align::Right)].into_iter().chain(columns));
-    for (class, row) in confusion.iter().enumerate() {
+    for (name, row) in names.iter().zip(confusion) {
         let counts = row.iter().map(|&n| n.into());
-        table.push([class.into()].into_iter().chain(counts));
+        table.push([name.as_str().into()].into_iter().chain(counts));
     }
     table
 }
 
 /// The confusion matrix.
-pub fn confusion(counts: &[Vec<u64>]) -> Section {
+pub fn confusion(counts: &[Vec<u64>], names: &[String]) -> Section {
     let shares = |row: &Vec<u64>| -> Vec<f64> {
         let all: u64 = row.iter().sum();
         // A class without test samples is 0/0: grey.
@@ -53,8 +50,8 @@ pub fn confusion(counts: &[Vec<u64>]) -> Section {
         y: "class".into(),
         value: "% of the class".into(),
         rows: counts.iter().map(shares).collect(),
-        row_names: Vec::new(),
-        column_names: Vec::new(),
+        row_names: names.to_vec(),
+        column_names: names.to_vec(),
         colours: ColourMap::Sequential,
     };
     let worst = |(own, row): (usize, &Vec<u64>)| {
@@ -65,7 +62,9 @@ pub fn confusion(counts: &[Vec<u64>]) -> Section {
     let pairs = counts.iter().enumerate().filter_map(worst);
     let prose = match pairs.max() {
         Some((n, own, taken)) if n > 0 => format!(
-            "The commonest mistake: class {own} taken for class {taken}, {n} of {} times.",
+            "The commonest mistake: class {} taken for class {}, {n} of {} times.",
+            names[own],
+            names[taken],
             counts[own].iter().sum::<u64>()
         ),
         _ => "No test sample is put into a wrong class.".to_string(),
@@ -80,20 +79,9 @@ pub fn confusion(counts: &[Vec<u64>]) -> Section {
 
 /// The images most surely put into a wrong class.
 pub fn surest(data: &Dataset, targets: &Targets, predictions: &[f64]) -> Vec<Mistake> {
-    let Shape::Image {
-        channels,
-        height,
-        width,
-    } = data.shape
-    else {
+    let (Some(viewer), Some(classes)) = (data.viewer(), &targets.classes) else {
         return Vec::new();
     };
-    let Some(classes) = &targets.classes else {
-        return Vec::new();
-    };
-    if height * width < 2 {
-        return Vec::new();
-    }
     let rows = predictions.chunks_exact(targets.width);
     let taken = argmax(predictions, targets.width);
     let mut wrong: Vec<(f64, usize)> = rows
@@ -105,50 +93,88 @@ pub fn surest(data: &Dataset, targets: &Targets, predictions: &[f64]) -> Vec<Mis
         .filter(|&(_, i)| taken[i] != classes.test[i])
         .collect();
     wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let pixels = height * width;
-    let x = &data.test.x;
-    let grey = |i: usize| -> Vec<Vec<f64>> {
-        let image = &x[i * channels * pixels..][..channels * pixels];
-        let value = |p: usize| -> f64 {
-            let planes = image.chunks_exact(pixels).map(|plane| f64::from(plane[p]));
-            match channels {
-                3 => planes.zip(BRIGHTNESS).map(|(v, w)| v * w).sum(),
-                _ => planes.sum(),
-            }
-        };
-        let lines = (0..height).map(|y| (0..width).map(|x| value(y * width + x)).collect());
-        lines.collect()
-    };
+    let dim = data.shape.len();
     let mistake = |&(_, sample): &(f64, usize)| Mistake {
         sample,
         class: classes.test[sample],
         taken: taken[sample],
-        picture: grey(sample),
+        picture: viewer.picture(&data.test.x[sample * dim..][..dim]),
     };
     wrong.iter().take(SHOWN).map(mistake).collect()
 }
 
 /// Pictures of them; `None` where there are none.
-pub fn gallery(mistakes: &[Mistake]) -> Option<Section> {
+pub fn gallery(mistakes: &[Mistake], names: &[String]) -> Option<Section> {
     if mistakes.is_empty() {
         return None;
     }
-    let tile = |m: &Mistake| Tile {
-        label: format!("{} as {}", m.class, m.taken),
-        pictures: vec![Picture {
-            words: format!(
-                "test sample {}, class {}, taken for class {}",
-                m.sample, m.class, m.taken
-            ),
-            rows: m.picture.clone(),
-            colours: ColourMap::Sequential,
-        }],
+    let tile = |m: &Mistake| {
+        let [class, taken] = [m.class, m.taken].map(|class| &names[class as usize]);
+        Tile {
+            label: format!("{class} as {taken}"),
+            pictures: vec![Picture::Photo {
+                words: format!(
+                    "test sample {}, class {class}, taken for class {taken}",
+                    m.sample
+                ),
+                rows: m.picture.clone(),
+            }],
+        }
     };
     let gallery = Gallery {
         title: "Most confident mistakes".into(),
         tiles: mistakes.iter().map(tile).collect(),
     };
     let caption = "Test samples whose wrong class has the largest lead over the right one: its class, and what it was taken \
-                   for. Brightness only, dark to light.";
+                   for. Black and white are the smallest and the largest number of the training set.";
     Some(Section::new("Most confident mistakes").gallery("mistakes", gallery, caption))
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_data::{Labels, Split};
+    use polariscope_report::Page;
+
+    use super::*;
+
+    /// Two test images of two colour pixels, the first put into the wrong class.
+    #[test]
+    fn mistakes_have_names_and_colours() {
+        let split = |x: [[f32; 6]; 2]| Split {
+            x: x.concat(),
+            y: Labels::Classes(vec![0, 1]),
+        };
+        let data = Dataset {
+            name: "by hand".into(),
+            shape: "3x1x2".parse().unwrap(),
+            classes: 2,
+            class_names: ["cat", "dog"].map(String::from).into(),
+            // Black is −1, white is 3.
+            train: split([[-1.0, 3.0, 0.0, 0.0, 0.0, 0.0]; 2]),
+            test: split([[-1.0, 3.0, 0.0, 1.0, 3.0, 9.0], [0.0; 6]]),
+        };
+        let targets = Targets::new(&data).unwrap();
+        let html = |predictions: &[f64]| {
+            let mistakes = surest(&data, &targets, predictions);
+            let names = &data.class_names;
+            let counts = targets.confusion(predictions).unwrap();
+            let mut page = Page::new("", "", "");
+            page.push(confusion(&counts, names));
+            gallery(&mistakes, names)
+                .into_iter()
+                .for_each(|s| page.push(s));
+            (mistakes, page.html())
+        };
+        let (mistakes, page) = html(&[0.1, 0.2, 0.0, 0.5]);
+        assert_eq!(
+            mistakes[0].picture,
+            [[[0.0, 0.25, 1.0], [1.0, 0.5, 1.0]].to_vec()]
+        );
+        assert!(page.contains("class cat taken for class dog, 1 of 1 times."));
+        assert!(page.contains("cat as dog") && page.contains("Most confident mistakes"));
+        let (mistakes, page) = html(&[0.2, 0.1, 0.0, 0.5]);
+        assert!(mistakes.is_empty() && !page.contains("Most confident mistakes"));
+        assert!(page.contains("No test sample is put into a wrong class."));
+        assert!(!page.contains("class cat taken"));
+    }
 }

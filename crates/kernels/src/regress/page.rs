@@ -34,11 +34,13 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
             .table(summary.table())
             .list(summary.notes().iter().map(|note| sentence(note))),
     );
+    let classes = answer.targets.classes.as_ref();
+    let confusion = answer.confusion.as_deref().zip(classes);
     let sections = [
         path(answer),
         predicted(answer),
-        answer.confusion.as_deref().map(mistakes::confusion),
-        mistakes::gallery(&answer.mistakes),
+        confusion.map(|(counts, classes)| mistakes::confusion(counts, &classes.names)),
+        classes.and_then(|classes| mistakes::gallery(&answer.mistakes, &classes.names)),
         spread(answer),
         eigenvalues(answer),
     ];

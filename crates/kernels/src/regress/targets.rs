@@ -26,6 +26,8 @@ pub struct Targets {
 /// The classes behind the targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Classes {
+    /// What they are called.
+    pub names: Vec<String>,
     /// Of the training samples.
     pub train: Vec<u32>,
     /// Of the test samples.
@@ -67,6 +69,7 @@ impl Targets {
         }
         let classes = match (&data.train.y, &data.test.y) {
             (Labels::Classes(train), Labels::Classes(test)) => Some(Classes {
+                names: data.class_names.clone(),
                 train: train.clone(),
                 test: test.clone(),
             }),
@@ -183,6 +186,7 @@ mod tests {
             train: test.clone(),
             test,
             classes: classes.map(|y| Classes {
+                names: ["a", "b"].map(String::from).into(),
                 train: y.clone(),
                 test: y,
             }),

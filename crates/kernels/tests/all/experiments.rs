@@ -37,6 +37,7 @@ fn data() -> Dataset {
         name: "planted".into(),
         shape: SHAPE,
         classes: 2,
+        class_names: ["0", "1"].map(String::from).into(),
         train: split("train", 120),
         test: split("test", 80),
     }

@@ -1,4 +1,4 @@
-//! Valid files to read and to damage: a small Parquet writer, JPEG images, IDX and CIFAR records.
+//! Valid files to read and to damage: a small Parquet writer, PNG and JPEG images, IDX and CIFAR records.
 
 use std::io::Write;
 
@@ -271,47 +271,35 @@ pub fn jpeg(k: usize) -> Vec<u8> {
     out
 }
 
-/// An 8-bit colour PNG that uses every row filter.
+/// An 8-bit colour PNG.
 pub fn png(k: usize) -> Vec<u8> {
-    let pixels = picture(k);
-    let at = |x: isize, y: isize| {
-        if x < 0 || y < 0 {
-            0
-        } else {
-            pixels[(y * 96 + x) as usize]
-        }
-    };
-    let mut rows = Vec::new();
-    for y in 0..32 {
-        let filter = (y % 5) as u8;
-        rows.push(filter);
-        for x in 0..96 {
-            let (left, above, corner) = (at(x - 3, y), at(x, y - 1), at(x - 3, y - 1));
-            let p = i32::from(left) + i32::from(above) - i32::from(corner);
-            let nearest = [left, above, corner]
-                .into_iter()
-                .min_by_key(|&v| (p - i32::from(v)).abs())
-                .unwrap();
-            let mean = ((u16::from(left) + u16::from(above)) / 2) as u8;
-            let predicted = [0, left, above, mean, nearest][filter as usize];
-            rows.push(at(x, y).wrapping_sub(predicted));
-        }
-    }
-    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-    zlib.write_all(&rows).unwrap();
-    let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    let header = [0, 0, 0, 32, 0, 0, 0, 32, 8, 2, 0, 0, 0];
-    for (kind, content) in [
-        (b"IHDR", &header[..]),
-        (b"IDAT", &zlib.finish().unwrap()),
-        (b"IEND", &[]),
-    ] {
-        out.extend((content.len() as u32).to_be_bytes());
-        out.extend(kind);
-        out.extend(content);
-        out.extend([0; 4]);
-    }
+    let kind = (png::ColorType::Rgb, png::BitDepth::Eight);
+    encode(32, kind, &picture(k), |_| {})
+}
+
+/// A PNG of any kind; `set` may give it a palette.
+pub fn encode(
+    width: u32,
+    (colour, depth): (png::ColorType, png::BitDepth),
+    rows: &[u8],
+    set: impl Fn(&mut png::Encoder<&mut Vec<u8>>),
+) -> Vec<u8> {
+    let stride = (width as usize * colour.samples() * depth as usize).div_ceil(8);
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, (rows.len() / stride) as u32);
+    encoder.set_color(colour);
+    encoder.set_depth(depth);
+    set(&mut encoder);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(rows).unwrap();
+    writer.finish().unwrap();
     out
+}
+
+/// An 8-bit grey PNG.
+pub fn grey(width: u32, pixels: &[u8]) -> Vec<u8> {
+    let kind = (png::ColorType::Grayscale, png::BitDepth::Eight);
+    encode(width, kind, pixels, |_| {})
 }
 
 pub fn idx(shape: &[u32], bytes: &[u8]) -> Vec<u8> {
@@ -337,6 +325,7 @@ impl Scratch {
 
     pub fn put(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, bytes).unwrap();
         path.display().to_string()
     }

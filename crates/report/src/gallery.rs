@@ -32,7 +32,8 @@ impl Picture {
         columns.max(1) as f64 / self.rows.len().max(1) as f64
     }
 
-    fn uri(&self) -> String {
+    /// Its `data:` address.
+    pub(crate) fn uri(&self) -> String {
         let block = self.rows.len().div_ceil(PIXELS).max(1);
         let reduced: Vec<Vec<f64>> = self.rows.chunks(block).map(|r| mean(r, block)).collect();
         let width = reduced.iter().map(Vec::len).min().unwrap_or(0);

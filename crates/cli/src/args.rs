@@ -87,6 +87,14 @@ pub enum Verb {
     Check(CheckArgs),
 }
 
+impl Verb {
+    /// Whether it has figures to write.
+    fn draws(&self) -> bool {
+        use Verb::{Check, Init, List, Plan};
+        !matches!(self, List(_) | Init(_) | Check(_) | Plan(_))
+    }
+}
+
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
@@ -116,7 +124,13 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// Files of figures: svg, or png for both
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "svg", value_enum)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "svg",
+        value_enum
+    )]
     pub figures: Figures,
     /// Width of a png, in pixels [default: 1600]
     #[arg(long, global = true, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(64..=10_000))]
@@ -151,27 +165,15 @@ impl Common {
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;
         }
-        match (self.png(), verb) {
-            (None, _) if self.size.is_some() => {
-                return Err(CliError::Usage(
-                    "--size is the width of png figures; add --figures png".into(),
-                ));
-            }
-            (
-                Some(_),
-                Verb::List(_)
-                | Verb::Init(_)
-                | Verb::Check(_)
-                | Verb::Plan(_)
-                | Verb::Completions(_)
-                | Verb::Man(_),
-            ) => {
-                return Err(CliError::Usage(
-                    "--figures png: list, init, check, plan, completions and man draw no figures; leave it out"
-                        .into(),
-                ));
-            }
-            _ => {}
+        if self.size.is_some() && self.png().is_none() {
+            return Err(CliError::Usage(
+                "--size is the width of png figures; add --figures png".into(),
+            ));
+        }
+        if self.png().is_some() && !verb.draws() {
+            return Err(CliError::Usage(
+                "--figures png: list, init, check and plan draw no figures; leave it out".into(),
+            ));
         }
         if self.precision == Precision::Fast {
             let wrong = match (self.device, self.dtype, verb) {

@@ -83,8 +83,8 @@ pub struct Options {
     pub force: bool,
     /// Threads, for the record; the result does not depend on them.
     pub threads: usize,
-    /// Width of the PNG that is written beside every figure, in pixels; none for the SVG alone. A finished run gets those
-    /// that it lacks.
+    /// Width of the PNG that is written beside every figure, in pixels; none for the SVG alone. A finished run gets them
+    /// too.
     pub png: Option<u32>,
 }
 

@@ -52,26 +52,29 @@ pub(super) fn card(view: &View, reading: &Reading, pictures: &Pictures) -> Drawi
             sheet.plot(place, &spectrum);
         }
         Some((frequencies, _)) => {
-            let first = column(
-                LEFT,
-                504.0,
-                "First directions, with their shares of the trace",
-            );
-            let second = column(540.0, 892.0, "Weight of spatial frequencies");
-            let third = column(916.0, RIGHT, SPECTRUM);
             let drawn = matches!(reading.preference, Preference::Mild | Preference::Strong);
-            match pictures.first(DIRECTIONS).filter(|_| drawn) {
-                Some((gallery, _)) => directions(&mut sheet, first, &gallery),
-                None => {
-                    sheet.text(first, 18.0, Tone::Small, words::undrawn(reading));
-                }
+            let gallery = pictures.first(DIRECTIONS).filter(|_| drawn);
+            // Where there are no directions to draw the others move up.
+            let edges = match gallery {
+                Some(_) => [540.0, 892.0, 916.0],
+                None => [LEFT, 400.0, 448.0],
+            };
+            let middle = column(edges[0], edges[1], "Weight of spatial frequencies");
+            let right = column(edges[2], RIGHT, SPECTRUM);
+            if let Some((gallery, _)) = gallery {
+                let left = column(
+                    LEFT,
+                    504.0,
+                    "First directions, with their shares of the trace",
+                );
+                directions(&mut sheet, left, &gallery);
             }
             let untitled = Field {
                 title: String::new(),
                 ..frequencies
             };
-            sheet.drawing(second, &untitled.draw());
-            sheet.plot(third, &spectrum);
+            sheet.drawing(middle, &untitled.draw());
+            sheet.plot(right, &spectrum);
         }
     }
     sheet.rule(LEFT, RIGHT, 664.0);

@@ -47,9 +47,13 @@ pub(super) fn paragraphs(name: &str, reading: &Reading) -> String {
     parts.join("\n\n")
 }
 
-/// What the answer begins with: how many directions take part.
+/// The sentence that the answer begins with: how many directions take part.
 pub(super) fn finding(name: &str, reading: &Reading) -> String {
-    preference(name, reading)
+    let said = preference(name, reading);
+    match said.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => said,
+    }
 }
 
 /// Why no directions are drawn.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
@@ -86,6 +86,14 @@ pub enum Verb {
     Check(CheckArgs),
 }
 
+impl Verb {
+    /// Whether it has figures to write.
+    fn draws(&self) -> bool {
+        use Verb::{Check, Init, List, Plan};
+        !matches!(self, List(_) | Init(_) | Check(_) | Plan(_))
+    }
+}
+
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
@@ -114,12 +122,38 @@ pub struct Common {
     /// The result as JSON on standard output
     #[arg(long, global = true)]
     pub json: bool,
+    /// Files of figures: svg, or png for both
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "svg",
+        value_enum
+    )]
+    pub figures: Figures,
+    /// Width of a png, in pixels [default: 1600]
+    #[arg(long, global = true, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(64..=10_000))]
+    pub size: Option<u32>,
     /// Start over, replacing what an earlier run left at --out
     #[arg(long, global = true)]
     pub force: bool,
 }
 
+/// What figures are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Figures {
+    /// Drawings.
+    Svg,
+    /// Drawings, and pixels beside them.
+    Png,
+}
+
 impl Common {
+    /// Width of the PNG beside every figure, if there is to be one.
+    pub fn png(&self) -> Option<u32> {
+        (self.figures == Figures::Png).then_some(self.size.unwrap_or(1600))
+    }
+
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if self.device != Device::Cpu {
@@ -130,6 +164,16 @@ impl Common {
             }
             polariscope_lens::open(self.device)
                 .map_err(|e| CliError::Usage(format!("--device: {e}")))?;
+        }
+        if self.size.is_some() && self.png().is_none() {
+            return Err(CliError::Usage(
+                "--size is the width of png figures; add --figures png".into(),
+            ));
+        }
+        if self.png().is_some() && !verb.draws() {
+            return Err(CliError::Usage(
+                "--figures png: list, init, check and plan draw no figures; leave it out".into(),
+            ));
         }
         if self.precision == Precision::Fast {
             let wrong = match (self.device, self.dtype, verb) {

@@ -59,6 +59,7 @@ pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
         out: common.out.clone(),
         force: common.force,
         threads: common.threads.unwrap_or_else(rayon::current_num_threads),
+        png: common.png(),
     };
     let opened = run::open(request, &options)?;
     match &opened {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use polariscope_data::{DataError, npy};
+use polariscope_data::{DataError, Samples, npy};
 use polariscope_diff::{Dtype, Real};
 use polariscope_graph::Shape;
 use polariscope_lens::fingerprint_bytes;
@@ -30,32 +30,10 @@ impl<T: Real> Inputs<T> {
             path: path.into(),
             source,
         })?;
-        let npy::Array {
-            shape: dims,
-            numbers,
-        } = npy::parse(&bytes, &file)?;
+        let array = npy::parse(&bytes, &file)?;
+        let dims = array.shape.clone();
+        let Samples { shape, numbers, .. } = array.samples(&file)?;
         let refuse = |what: String| Err(LearningError::Inputs(format!("{file}: {what}")));
-        let shape = match dims[..] {
-            [_, features] => Shape::Vector { features },
-            [_, channels, length] => Shape::Signal { channels, length },
-            [_, channels, height, width] => Shape::Image {
-                channels,
-                height,
-                width,
-            },
-            _ => {
-                let shown = join(&dims);
-                return refuse(format!(
-                    "an array of shape ({shown}); it must be samples x channels x height x width, or samples x features"
-                ));
-            }
-        };
-        if dims.contains(&0) {
-            return refuse(format!(
-                "an array of shape ({}) holds no samples",
-                join(&dims)
-            ));
-        }
         if let Some(wanted) = wanted
             && wanted != shape
         {

@@ -1,36 +1,12 @@
 //! What a network costs, from its graph alone.
 
-use polariscope_graph::{ChannelWeights, Graph, Shape};
+use polariscope_graph::{Graph, multiplications};
 
 /// Samples that fill a GPU.
 const FILL: usize = 1024;
 /// Bytes of its memory for a plan, unless a single sample needs more. Not what is free: results would depend on what
 /// else runs there.
 const MEMORY: usize = 8 << 30;
-
-/// Products with weights in one forward pass of one sample, and those of attention; the rest is little beside them.
-pub fn multiplications(graph: &Graph) -> usize {
-    let positions = |shape: Shape| match shape {
-        Shape::Vector { .. } => 1,
-        Shape::Signal { length, .. } => length,
-        Shape::Image { height, width, .. } => height * width,
-        Shape::Tokens { count, .. } => count,
-    };
-    let nodes = graph
-        .nodes
-        .iter()
-        .map(|node| match node.op.facts().weights {
-            ChannelWeights::None => 0,
-            ChannelWeights::Shared(weight) => graph.param(weight).len() * positions(node.shape),
-            ChannelWeights::Own(weight) => graph.param(weight).len(),
-            ChannelWeights::Attention(weights) => {
-                let count = positions(node.shape);
-                let weights: usize = weights.map(|id| graph.param(id).len()).iter().sum();
-                weights * count + 2 * count * node.shape.len()
-            }
-        });
-    nodes.sum()
-}
 
 /// Samples that one task takes: few enough that a small network's activations stay in the cache,
 /// enough that reading the weights pays. A function of the graph alone, so results do not depend on threads.

@@ -12,12 +12,13 @@ mod products;
 mod weights;
 mod weights_io;
 
-pub use cost::{multiplications, samples_a_task, samples_on_a_gpu};
+pub use cost::{samples_a_task, samples_on_a_gpu};
 pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
 pub use gpu::{Card, Draws, GpuNetworks};
 pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
 pub use network::{Network, Scalar};
+pub use polariscope_graph::multiplications;
 pub use products::{Rows, gradient_products};
 pub use weights::Weights;
 pub use weights_io::{Contents, WeightsError};

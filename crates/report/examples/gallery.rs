@@ -11,7 +11,7 @@ use polariscope_stats::Estimate;
 fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "gallery".into()));
     std::fs::create_dir_all(dir.join("figures"))?;
-    for (path, content) in page().files() {
+    for (path, content) in page().files("example") {
         std::fs::write(dir.join(path), content)?;
     }
     Ok(())

@@ -92,7 +92,12 @@ impl Ruler {
         if low > high {
             (low, high) = (0.0, 1.0);
         }
-        if high - low <= 1e-12 * low.abs().max(high.abs()) {
+        // Logarithms that agree to a millionth differ by less than a label can say.
+        let same = match scale {
+            Scale::Linear => 1e-12 * low.abs().max(high.abs()),
+            Scale::Log => 1e-6,
+        };
+        if high - low <= same {
             // A single value: open a range around it.
             let room = match scale {
                 Scale::Linear if low != 0.0 => low.abs() * 0.1,
@@ -316,6 +321,15 @@ mod tests {
         assert_eq!(labels(&ruler), ["1", "2", "5", "10", "20", "50", "100"]);
         let ruler = Ruler::over(Scale::Log, [100.0, 130.0], 5);
         assert!(labels(&ruler).contains(&"110"), "{ruler:?}");
+    }
+
+    /// What rounding leaves of a flat line is no range.
+    #[test]
+    fn ticks_of_equal_values_differ() {
+        let ruler = Ruler::over(Scale::Log, [1.0, 1.0 + 1e-9], 5);
+        let labels = labels(&ruler);
+        assert!(labels.contains(&"1") && labels.contains(&"2"), "{labels:?}");
+        assert!((ruler.place(1.0) - 0.5).abs() < 1e-6);
     }
 
     #[test]

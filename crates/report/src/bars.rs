@@ -56,7 +56,7 @@ impl BarChart {
             .filter(|(_, s)| !s.label.is_empty());
         top += draw_legend(
             &mut canvas,
-            top,
+            (top, WIDTH),
             named.map(|(i, s)| (i, s.label.as_str(), Mark::Points)),
         );
         let names: Vec<String> = self

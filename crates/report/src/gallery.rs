@@ -43,7 +43,7 @@ impl Picture {
     }
 
     /// Rows and columns.
-    fn size(&self) -> (usize, usize) {
+    pub(crate) fn size(&self) -> (usize, usize) {
         match self {
             Picture::Map { rows, .. } => (rows.len(), rows.first().map_or(0, Vec::len)),
             Picture::Photo { rows, .. } => (rows.len(), rows.first().map_or(0, Vec::len)),
@@ -51,12 +51,13 @@ impl Picture {
     }
 
     /// Width over height.
-    fn aspect(&self) -> f64 {
+    pub fn aspect(&self) -> f64 {
         let (rows, columns) = self.size();
         columns.max(1) as f64 / rows.max(1) as f64
     }
 
-    fn uri(&self) -> String {
+    /// Its `data:` address.
+    pub(crate) fn uri(&self) -> String {
         match self {
             Picture::Map { rows, colours, .. } => map(rows, *colours),
             Picture::Photo { rows, .. } => photo(rows),

@@ -6,6 +6,7 @@
 
 mod axis;
 mod bars;
+mod diagram;
 mod field;
 mod gallery;
 mod heatmap;
@@ -14,12 +15,14 @@ mod page;
 mod palette;
 mod plot;
 mod png;
+mod sheet;
 mod svg;
 mod table;
 mod words;
 
 pub use axis::{Axis, Scale};
 pub use bars::{BarChart, Bars};
+pub use diagram::{Diagram, Frame, Step};
 pub use field::{Extent, Field};
 pub use gallery::{Gallery, Picture, Tile};
 pub use heatmap::HeatMap;
@@ -27,6 +30,7 @@ pub use number::{grouped, pretty};
 pub use page::{Page, Section};
 pub use palette::ColourMap;
 pub use plot::{Mark, Plot, Series};
+pub use sheet::{Place, Sheet, Tone};
 pub use svg::Drawing;
 pub use table::{Align, Cell, Table};
 pub use words::{counted, duration, fill, memory};

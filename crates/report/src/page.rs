@@ -40,11 +40,24 @@ enum Block {
     Gallery {
         name: String,
         gallery: Gallery,
+        size: Size,
         caption: String,
+    },
+    File {
+        name: String,
+        drawing: Drawing,
+        words: String,
     },
     List(Vec<String>),
     Command(String),
     Columns(Vec<Section>),
+}
+
+/// How large a page draws small pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Small,
+    Hero,
 }
 
 impl Page {
@@ -79,8 +92,13 @@ impl Page {
         self.configuration = pairs.into_iter().collect();
     }
 
-    /// The page.
+    /// The page, its figures not named after anything.
     pub fn html(&self) -> String {
+        self.html_with(&self.named(""))
+    }
+
+    /// The page, with links to the files that `named` lists.
+    fn html_with(&self, named: &[(String, Drawing)]) -> String {
         let title = escape(&self.title);
         let mut out = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -104,12 +122,13 @@ impl Page {
             }
             out.push_str("</ul>\n");
         }
+        let mut paths = named.iter().map(|(path, _)| path.as_str());
         for section in &self.sections {
             out.push_str(&format!(
                 "<section>\n<h2>{}</h2>\n",
                 escape(&section.heading)
             ));
-            section.write(&mut out);
+            section.write(&mut out, &mut paths);
             out.push_str("</section>\n");
         }
         if !self.configuration.is_empty() {
@@ -127,19 +146,32 @@ impl Page {
         out
     }
 
-    /// Everything to write into a run directory: `report.html` and `figures/*.svg`, as path and content.
-    pub fn files(&self) -> Vec<(String, String)> {
-        let mut files = vec![("report.html".to_string(), self.html())];
+    /// Everything to write into a run directory, as path and content: `report.html` and `figures/SUBJECT-*.svg`, whose
+    /// names say of what they are, so that those of several runs can lie in one folder.
+    pub fn files(&self, subject: &str) -> Vec<(String, String)> {
+        let figures = self.named(subject);
+        let page = ("report.html".to_string(), self.html_with(&figures));
+        let figures = figures.into_iter();
+        let figures = figures.map(|(path, drawing)| (path, drawing.standalone()));
+        [page].into_iter().chain(figures).collect()
+    }
+
+    /// Every figure with its path, in the order of the page.
+    fn named(&self, subject: &str) -> Vec<(String, Drawing)> {
+        let mut named: Vec<(String, Drawing)> = Vec::new();
         for (name, drawing) in self.sections.iter().flat_map(Section::drawings) {
-            let stem = file_stem(name);
-            let taken = |path: &String| files.iter().any(|(p, _)| p == path);
+            let stem = match subject {
+                "" => file_stem(name),
+                subject => format!("{}-{}", file_stem(subject), file_stem(name)),
+            };
+            let taken = |path: &String| named.iter().any(|(p, _)| p == path);
             let numbered = (2..).map(|i| format!("figures/{stem}-{i}.svg"));
             let mut candidates = std::iter::once(format!("figures/{stem}.svg")).chain(numbered);
             if let Some(path) = candidates.find(|p| !taken(p)) {
-                files.push((path, drawing.standalone()));
+                named.push((path, drawing));
             }
         }
-        files
+        named
     }
 }
 
@@ -188,15 +220,45 @@ impl Section {
 
     /// Small pictures; `name` becomes their file under `figures/`.
     pub fn gallery(
-        mut self,
+        self,
         name: impl Into<String>,
         gallery: Gallery,
         caption: impl Into<String>,
     ) -> Self {
+        self.pictures(name.into(), gallery, Size::Small, caption.into())
+    }
+
+    /// The same, as large as the window allows: what the page is remembered by.
+    pub fn hero(
+        self,
+        name: impl Into<String>,
+        gallery: Gallery,
+        caption: impl Into<String>,
+    ) -> Self {
+        self.pictures(name.into(), gallery, Size::Hero, caption.into())
+    }
+
+    fn pictures(mut self, name: String, gallery: Gallery, size: Size, caption: String) -> Self {
         self.blocks.push(Block::Gallery {
-            name: name.into(),
+            name,
             gallery,
-            caption: caption.into(),
+            size,
+            caption,
+        });
+        self
+    }
+
+    /// A figure that is a file alone, for other places than the page; `words` link to it.
+    pub fn file(
+        mut self,
+        name: impl Into<String>,
+        drawing: Drawing,
+        words: impl Into<String>,
+    ) -> Self {
+        self.blocks.push(Block::File {
+            name: name.into(),
+            drawing,
+            words: words.into(),
         });
         self
     }
@@ -224,7 +286,9 @@ impl Section {
     fn drawings(&self) -> Vec<(&str, Drawing)> {
         let blocks = self.blocks.iter();
         let drawings = blocks.flat_map(|block| match block {
-            Block::Figure { name, drawing, .. } => vec![(name.as_str(), drawing.clone())],
+            Block::Figure { name, drawing, .. } | Block::File { name, drawing, .. } => {
+                vec![(name.as_str(), drawing.clone())]
+            }
             Block::Gallery { name, gallery, .. } => vec![(name.as_str(), gallery.draw())],
             Block::Columns(columns) => columns.iter().flat_map(Section::drawings).collect(),
             Block::Prose(_) | Block::Table(_) | Block::List(_) | Block::Command(_) => Vec::new(),
@@ -232,18 +296,35 @@ impl Section {
         drawings.collect()
     }
 
-    /// What is under the heading.
-    fn write(&self, out: &mut String) {
+    /// What is under the heading; `paths` are those of the figures from here on.
+    fn write<'a>(&self, out: &mut String, paths: &mut impl Iterator<Item = &'a str>) {
         for block in &self.blocks {
             match block {
                 Block::Prose(text) => out.push_str(&paragraphs(text)),
                 Block::Table(table) => out.push_str(&table.to_html()),
                 Block::Figure {
                     drawing, caption, ..
-                } => out.push_str(&figure(&drawing.inline(), caption)),
+                } => {
+                    paths.next();
+                    out.push_str(&figure("", &drawing.inline(), caption));
+                }
                 Block::Gallery {
-                    gallery, caption, ..
-                } => out.push_str(&figure(&gallery.html(), caption)),
+                    gallery,
+                    size,
+                    caption,
+                    ..
+                } => {
+                    paths.next();
+                    let class = match size {
+                        Size::Small => "",
+                        Size::Hero => " class=\"hero\"",
+                    };
+                    out.push_str(&figure(class, &gallery.html(), caption));
+                }
+                Block::File { words, .. } => {
+                    let (path, words) = (paths.next().unwrap_or_default(), escape(words));
+                    out.push_str(&format!("<p><a href=\"{path}\">{words}</a></p>\n"));
+                }
                 Block::List(items) => {
                     let items = items.iter().map(|i| format!("<li>{}</li>\n", escape(i)));
                     out.push_str(&format!("<ul>\n{}</ul>\n", items.collect::<String>()));
@@ -264,7 +345,7 @@ impl Section {
                         if !column.heading.is_empty() {
                             out.push_str(&format!("<h3>{}</h3>\n", escape(&column.heading)));
                         }
-                        column.write(out);
+                        column.write(out, paths);
                         out.push_str("</div>\n");
                     }
                     out.push_str("</div>\n");
@@ -274,12 +355,12 @@ impl Section {
     }
 }
 
-fn figure(content: &str, caption: &str) -> String {
+fn figure(class: &str, content: &str, caption: &str) -> String {
     let caption = match escape(caption) {
         empty if empty.is_empty() => empty,
         caption => format!("<figcaption>{caption}</figcaption>\n"),
     };
-    format!("<figure>\n{content}{caption}</figure>\n")
+    format!("<figure{class}>\n{content}{caption}</figure>\n")
 }
 
 fn paragraphs(text: &str) -> String {
@@ -379,18 +460,36 @@ mod tests {
 
     #[test]
     fn figures_stay_inside_their_folder_and_apart() {
-        let paths: Vec<String> = page().files().into_iter().map(|f| f.0).collect();
+        let paths: Vec<String> = page().files("Net v1").into_iter().map(|f| f.0).collect();
         assert_eq!(
             paths,
             [
                 "report.html",
-                "figures/loss-time.svg",
-                "figures/loss-time-2.svg",
-                "figures/inner.svg",
-                "figures/pictures.svg"
+                "figures/net-v1-loss-time.svg",
+                "figures/net-v1-loss-time-2.svg",
+                "figures/net-v1-inner.svg",
+                "figures/net-v1-pictures.svg"
             ]
         );
         assert_eq!(file_stem("../.."), "figure");
+    }
+
+    /// A link leads to the file of its own figure, whatever comes before it and however deep.
+    #[test]
+    fn links_lead_to_their_files() {
+        let drawing = Plot::default().draw();
+        let card = || Section::new("").file("card", drawing.clone(), "<A card>");
+        let mut page = Page::new("T", "", "");
+        page.push(Section::new("").figure("card", drawing.clone(), ""));
+        page.push(Section::new("").columns([card(), card()]));
+        let files = page.files("net");
+        let html = &files[0].1;
+        for path in ["figures/net-card-2.svg", "figures/net-card-3.svg"] {
+            let link = format!("<a href=\"{path}\">&lt;A card&gt;</a>");
+            assert!(html.contains(&link), "{path}");
+            assert!(files.iter().any(|(name, _)| name == path));
+        }
+        assert_eq!(html.matches("<a ").count(), 2);
     }
 
     #[test]

@@ -89,6 +89,11 @@ pub struct Plot {
 impl Plot {
     /// Draws it.
     pub fn draw(&self) -> Drawing {
+        self.sized(WIDTH, INNER)
+    }
+
+    /// Draws it `width` units wide, `inner` of them the height of the rectangle that holds the data.
+    pub(crate) fn sized(&self, width: f64, inner: f64) -> Drawing {
         let points = || self.series.iter().flat_map(|s| s.points.iter().copied());
         // Only points that both axes can show may stretch the axes.
         let shown = || points().filter(|&(x, y)| self.x.scale.shows(x) && self.y.scale.shows(y));
@@ -102,13 +107,13 @@ impl Plot {
 
         let mut canvas = Canvas::default();
         let left = 2.0 + TICK + 8.0 + y.label_width() + 8.0;
-        let mut top = 10.0 + canvas.heading(2.0, 6.0, WIDTH - 4.0, &self.title) + 6.0;
-        top += self.draw_legend(&mut canvas, top);
+        let mut top = 10.0 + canvas.heading(2.0, 6.0, width - 4.0, &self.title) + 6.0;
+        top += self.draw_legend(&mut canvas, top, width);
         let area = Area {
             left,
             top,
-            right: WIDTH - 22.0,
-            bottom: top + INNER,
+            right: width - 22.0,
+            bottom: top + inner,
         };
         area.draw_left(&mut canvas, &y, &self.y.label, 12.0);
         area.draw_bottom(&mut canvas, &x, &self.x.label);
@@ -122,7 +127,7 @@ impl Plot {
                 visible.then(|| (area.x(x.place(px)), area.y(y.place(py))))
             });
         }
-        canvas.finish(&self.title, WIDTH, area.bottom + 48.0)
+        canvas.finish(&self.title, width, area.bottom + 48.0)
     }
 
     /// Every series with the number of its colour; a reference takes none.
@@ -181,10 +186,10 @@ impl Plot {
     }
 
     /// Rows of samples and names under the title; returns their height.
-    fn draw_legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
+    fn draw_legend(&self, canvas: &mut Canvas, top: f64, width: f64) -> f64 {
         let named = self.numbered().filter(|(_, s)| !s.label.is_empty());
         let entries = named.map(|(i, s)| (i, s.label.as_str(), s.mark));
-        draw_legend(canvas, top, entries)
+        draw_legend(canvas, (top, width), entries)
     }
 }
 
@@ -228,17 +233,17 @@ impl Pen {
     }
 }
 
-/// A legend that wraps; also used by bar charts, with their series as points.
+/// A legend from `top` down that wraps in its room; also used by bar charts, with their series as points.
 pub(crate) fn draw_legend<'a>(
     canvas: &mut Canvas,
-    top: f64,
+    (top, room): (f64, f64),
     entries: impl Iterator<Item = (usize, &'a str, Mark)>,
 ) -> f64 {
     let (mut x, mut row, mut any) = (2.0, 0.0, false);
     for (i, label, mark) in entries {
-        let label = shorten(label, TICK, WIDTH - 70.0);
+        let label = shorten(label, TICK, room - 70.0);
         let width = 30.0 + text_width(&label, TICK) + 16.0;
-        if any && x + width > WIDTH - 8.0 {
+        if any && x + width > room - 8.0 {
             (x, row) = (2.0, row + 20.0);
         }
         any = true;

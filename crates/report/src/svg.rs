@@ -56,6 +56,18 @@ impl Drawing {
     }
 }
 
+impl Drawing {
+    /// Width and height in drawing units.
+    pub(crate) fn size(&self) -> (f64, f64) {
+        (self.width, self.height)
+    }
+
+    /// What it is made of, for a drawing that holds it.
+    pub(crate) fn body(&self) -> &str {
+        &self.body
+    }
+}
+
 /// Where a text is held.
 #[derive(Clone, Copy)]
 pub(crate) enum Anchor {
@@ -101,11 +113,15 @@ impl Canvas {
     pub fn heading(&mut self, x: f64, y: f64, width: f64, text: &str) -> f64 {
         let lines = wrap(text, TITLE * 1.2, width);
         for (i, line) in lines.iter().enumerate() {
-            let at = (x, y + TITLE * (1.0 + 1.25 * i as f64));
-            let bold = " font-weight=\"600\"";
-            self.styled_text(at, TITLE, Anchor::Start, Ink::Strong, bold, line);
+            self.bold((x, y + TITLE * (1.0 + 1.25 * i as f64)), TITLE, line);
         }
         TITLE * 1.25 * lines.len() as f64
+    }
+
+    /// A line of bold text from `at` on.
+    pub fn bold(&mut self, at: (f64, f64), size: f64, text: &str) {
+        let bold = " font-weight=\"600\"";
+        self.styled_text(at, size, Anchor::Start, Ink::Strong, bold, text);
     }
 
     /// Text that reads upwards, centred at (x, y).

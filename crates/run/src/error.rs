@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use polariscope_raster::RasterError;
 use thiserror::Error;
 
 /// A directory, file or record that cannot be had.
@@ -86,6 +87,14 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A figure cannot be drawn in pixels.
+    #[error("cannot draw {figure} as PNG: {source}")]
+    Figure {
+        /// The figure.
+        figure: String,
+        /// Why.
+        source: RasterError,
+    },
     /// Something has no form in TOML.
     #[error("cannot express {what} as TOML: {reason}")]
     Toml {
@@ -111,6 +120,7 @@ impl RunError {
             | RunError::Another { .. }
             | RunError::Version { .. }
             | RunError::Busy { .. }
+            | RunError::Figure { .. }
             | RunError::NoResult { .. } => true,
         }
     }

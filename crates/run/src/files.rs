@@ -57,12 +57,8 @@ pub fn numbered(parent: &Path, stem: &str) -> Vec<u64> {
 /// Removes files named by a record, and folders that this leaves empty. A record is a file that anyone
 /// may have edited: names that lead out of the directory are passed over.
 pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), RunError> {
-    for name in names {
+    for name in names.iter().filter(|name| is_inside(name)) {
         let relative = Path::new(name);
-        let inside = |c: Component| matches!(c, Component::Normal(_));
-        if !relative.components().all(inside) || name.is_empty() {
-            continue;
-        }
         ignore_absent(
             fs::remove_file(directory.join(relative)),
             &directory.join(relative),
@@ -73,6 +69,12 @@ pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), RunError>
         }
     }
     Ok(())
+}
+
+/// Whether a name in a record stays inside of the directory.
+pub fn is_inside(name: &str) -> bool {
+    let inside = |c: Component| matches!(c, Component::Normal(_));
+    Path::new(name).components().all(inside) && !name.is_empty()
 }
 
 /// Removes checkpoints but keeps the lock that this process holds.

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod figures;
 mod files;
 mod record;
 
@@ -82,6 +83,9 @@ pub struct Options {
     pub force: bool,
     /// Threads, for the record; the result does not depend on them.
     pub threads: usize,
+    /// Width of the PNG that is written beside every figure, in pixels; none for the SVG alone. A finished run gets them
+    /// too.
+    pub png: Option<u32>,
 }
 
 /// What was found at the directory.
@@ -97,6 +101,10 @@ pub enum Opened {
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// What its figures are named after.
+    subject: String,
+    /// As in [`Options`].
+    png: Option<u32>,
     record: Record,
     /// Seconds that earlier, interrupted processes worked.
     earlier: f64,
@@ -179,7 +187,7 @@ fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, 
     {
         record.check(path, request)?;
         if record.status == Status::Finished {
-            return Ok(Opened::Finished(path.to_path_buf(), record));
+            return figures::finished(path, record, options.png);
         }
     }
     let partial = path.join(PARTIAL);
@@ -202,7 +210,7 @@ fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, 
             if old.status == Status::Finished {
                 drop(lock);
                 files::remove_dir(&partial)?;
-                return Ok(Opened::Finished(path.to_path_buf(), old));
+                return figures::finished(path, old, options.png);
             }
             let earlier = old.wall_seconds;
             (old, Some(earlier))
@@ -214,6 +222,8 @@ fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, 
     };
     let run = RunDirectory {
         path: path.to_path_buf(),
+        subject: files::plain_name(&request.architecture),
+        png: options.png,
         record,
         earlier: earlier.unwrap_or(0.0),
         started: Instant::now(),
@@ -259,10 +269,13 @@ impl RunDirectory {
         files::write_atomically(&self.path.join(name), content)
     }
 
-    /// Writes `report.html` and its figures.
+    /// Writes `report.html` and its figures, which are named after the architecture.
     pub fn write_page(&mut self, page: &Page) -> Result<(), RunError> {
-        for (name, content) in page.files() {
+        for (name, content) in page.files(&self.subject) {
             self.write(&name, content.as_bytes())?;
+            if let Some((png, content)) = figures::png(&name, &content, self.png)? {
+                self.write(&png, &content)?;
+            }
         }
         Ok(())
     }
@@ -338,6 +351,7 @@ mod tests {
             out: Some(out.into()),
             force,
             threads: 1,
+            png: None,
         }
     }
 

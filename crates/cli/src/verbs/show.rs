@@ -1,7 +1,9 @@
 //! `show`: an architecture, layer by layer.
 
-use polariscope_graph::{Graph, Summary};
-use polariscope_report::{Align, Axis, BarChart, Bars, Page, Section, Table, grouped};
+use polariscope_graph::{Graph, Outline, Summary};
+use polariscope_report::{
+    Align, Axis, BarChart, Bars, Diagram, Frame, Page, Section, Step, Table, grouped,
+};
 use serde::Serialize;
 
 use crate::args::{ArchitectureArgs, Common};
@@ -17,6 +19,7 @@ const CHARTED: usize = 20;
 struct Totals {
     parameters: usize,
     buffers: usize,
+    multiply_adds: usize,
     layers: usize,
 }
 
@@ -24,6 +27,11 @@ struct Totals {
 pub fn run(args: &ArchitectureArgs, common: &Common) -> Result<(), CliError> {
     let graph = args.graph()?;
     let summary = Summary::of(&graph);
+    if common.out.is_none() && common.png().is_some() {
+        return Err(CliError::Usage(
+            "--figures png: show draws figures into --out DIR; add it".into(),
+        ));
+    }
     if common.out.is_some() {
         write(args, common, &graph, &summary)?;
     }
@@ -38,20 +46,29 @@ pub fn run(args: &ArchitectureArgs, common: &Common) -> Result<(), CliError> {
 }
 
 /// Headings of the whole table, for programs and for people.
-const CSV: [&str; 6] = [
+const CSV: [&str; 7] = [
     "layer",
     "op",
     "output",
     "parameters",
+    "multiply_adds",
     "receptive_field",
     "init_law",
 ];
-const PAGE: [&str; 6] = ["layer", "op", "output", "parameters", "sees", "init law"];
+const PAGE: [&str; 7] = [
+    "layer",
+    "op",
+    "output",
+    "parameters",
+    "multiply-adds",
+    "sees",
+    "init law",
+];
 
 /// Every layer with everything known about it.
-fn whole_table(summary: &Summary, headings: [&str; 6]) -> Table {
+fn whole_table(summary: &Summary, headings: [&str; 7]) -> Table {
     use Align::{Left, Right};
-    let aligned = [Left, Left, Right, Right, Right, Left];
+    let aligned = [Left, Left, Right, Right, Right, Right, Left];
     let mut table = Table::new(headings.into_iter().zip(aligned));
     for layer in &summary.layers {
         table.push([
@@ -59,6 +76,7 @@ fn whole_table(summary: &Summary, headings: [&str; 6]) -> Table {
             layer.op.as_str().into(),
             sizes(&layer.output.dims()).into(),
             layer.parameters.into(),
+            layer.multiply_adds.into(),
             sizes(&layer.receptive_field).into(),
             layer.law.as_str().into(),
         ]);
@@ -102,17 +120,18 @@ fn sentence(summary: &Summary) -> String {
         n => format!(", {} running statistics", grouped(n as u64)),
     };
     format!(
-        "{}: {} → {}, {} layers, {} parameters{buffers}, init {}",
+        "{}: {} → {}, {} layers, {} parameters{buffers}, {} multiply-adds per sample, init {}",
         summary.name,
         summary.input,
         summary.output,
         summary.layers.len(),
         grouped(summary.parameters as u64),
+        grouped(summary.multiply_adds as u64),
         summary.parametrisation
     )
 }
 
-/// Writes `layers.csv`, `report.html` and its figure, unless an earlier run did.
+/// Writes `layers.csv`, `report.html` and its figures, unless an earlier run did.
 fn write(
     args: &ArchitectureArgs,
     common: &Common,
@@ -124,16 +143,44 @@ fn write(
         return Ok(());
     };
     directory.write("layers.csv", whole_table(summary, CSV).to_csv().as_bytes())?;
-    directory.write_page(&report(summary, &request))?;
+    directory.write_page(&report(graph, summary, &request))?;
     directory.finish(&Totals {
         parameters: summary.parameters,
         buffers: summary.buffers,
+        multiply_adds: summary.multiply_adds,
         layers: summary.layers.len(),
     })?;
     Ok(())
 }
 
-fn report(summary: &Summary, request: &Request) -> Page {
+/// What the diagram shows.
+const DIAGRAM: &str = "Every box is a layer with what works number by number behind it, and the shape that comes out; arcs are what skips. \
+                       A frame is computed as often as it says, one after the other.";
+
+/// The network as boxes.
+fn diagram(graph: &Graph) -> Diagram {
+    let outline = Outline::of(graph);
+    let steps = outline.steps.into_iter().map(|step| Step {
+        text: step.words,
+        note: step.shape,
+        reads: step.reads,
+    });
+    let frames = outline.repeats.into_iter().map(|repeat| Frame {
+        first: repeat.first,
+        last: repeat.last,
+        label: match repeat.from {
+            Some(name) => format!("{} times, from {name} on", repeat.times),
+            None => format!("{} times", repeat.times),
+        },
+    });
+    Diagram {
+        title: graph.name.clone(),
+        steps: steps.collect(),
+        frames: frames.collect(),
+    }
+}
+
+fn report(graph: &Graph, summary: &Summary, request: &Request) -> Page {
     let mut largest: Vec<_> = summary.layers.iter().filter(|l| l.parameters > 0).collect();
     // Stable, so layers of equal size stay in the order of computation.
     largest.sort_by_key(|l| std::cmp::Reverse(l.parameters));
@@ -143,13 +190,16 @@ fn report(summary: &Summary, request: &Request) -> Page {
         summary.name.clone(),
         format!("What is {} made of?", summary.name),
         format!(
-            "It maps {} to {} through {} layers, {weighty} of them with parameters: {} numbers to train.",
+            "It maps {} to {} through {} layers, {weighty} of them with parameters: {} numbers to train. \
+             A forward pass takes {} multiply-adds per sample.",
             summary.input,
             summary.output,
             summary.layers.len(),
-            grouped(summary.parameters as u64)
+            grouped(summary.parameters as u64),
+            grouped(summary.multiply_adds as u64)
         ),
     );
+    page.push(Section::new("What follows what").figure("diagram", diagram(graph).draw(), DIAGRAM));
     if !largest.is_empty() {
         let chart = BarChart {
             title: "Parameters by layer".into(),
@@ -173,7 +223,8 @@ fn report(summary: &Summary, request: &Request) -> Page {
         ));
     }
     let layers = Section::new("Layers").prose(
-        "“Sees” is the receptive field: how many input positions one number of the output depends on, along each axis.",
+        "“Sees” is the receptive field: how many input positions one number of the output depends on, along each axis. \
+         Multiply-adds are those of one sample with weights, and between tokens.",
     );
     page.push(layers.table(whole_table(summary, PAGE)));
     page.configure(request.settings());

@@ -104,8 +104,8 @@ fn a_linear_model_is_neutral() {
     for file in [
         "report.html",
         "energy.csv",
-        "figures/energy.svg",
-        "figures/corr.svg",
+        "figures/logreg-energy.svg",
+        "figures/logreg-corr.svg",
         "geometry/geometry.npy",
         "geometry/report.html",
     ] {

@@ -120,7 +120,7 @@ fn the_files_decide_shape_and_outputs() {
     let network = Network::new(graph);
     let expected = network.input_gradient(&weights, &x, Scalar::Logit(0));
     assert_eq!(gradient.numbers, Numbers::F32(expected.unwrap()));
-    let figures = ["gradient-map.svg"];
+    let figures = ["lenet-gradient-map.svg"];
     for figure in figures {
         assert!(dir.join("runs/eval-lenet-1/figures").join(figure).is_file());
     }

@@ -83,9 +83,9 @@ fn a_linear_model_moves_along_the_data() {
     for file in [
         "report.html",
         "geometry.npy",
-        "figures/minus.svg",
-        "figures/gsg.svg",
-        "figures/finite-steps.svg",
+        "figures/logreg-minus.svg",
+        "figures/logreg-gsg.svg",
+        "figures/logreg-finite-steps.svg",
     ] {
         assert!(dir.join("run").join(file).is_file(), "{file}");
     }

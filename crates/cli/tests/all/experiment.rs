@@ -75,7 +75,7 @@ fn exact_symmetries_hold() {
     assert_eq!(lines.count(), 4 * 7 * 2);
     let page = fs::read_to_string(dir.join("run/report.html")).unwrap();
     assert!(page.contains("O(3)^16") && page.contains("Claims and verdicts"));
-    assert!(dir.join("run/figures/accuracy-ntk.svg").exists());
+    assert!(dir.join("run/figures/rotations-accuracy-ntk.svg").exists());
     // Finished: shown again, not computed again.
     let again = succeed(&dir, &rotations("run", &["--quiet"]));
     assert!(again.contains("NTK: LCN and VEC are the same"), "{again}");
@@ -128,7 +128,7 @@ fn spectra_need_no_data() {
     let result: Value = serde_json::from_str(&text).unwrap();
     let verdicts = result["verdicts"].as_array().unwrap();
     assert_eq!(verdicts.len(), 9);
-    assert!(dir.join("run/figures/decay-p-16.svg").exists());
+    assert!(dir.join("run/figures/spectra-decay-p-16.svg").exists());
     // Exact: λ of degree 1 of VEC is (s/p) c, so from p = 4 to 16 it falls by 4.
     assert!(
         result["words"]

@@ -360,7 +360,7 @@ fn the_default_is_named_and_predicts() {
     }
     let page = |run: &str| std::fs::read_to_string(dir.join(run).join("report.html")).unwrap();
     assert!(page("a").contains("No network and no input was drawn for it."));
-    let profile = std::fs::read_to_string(dir.join("a/figures/profile.svg")).unwrap();
+    let profile = std::fs::read_to_string(dir.join("a/figures/lenet-profile.svg")).unwrap();
     assert!(profile.contains("local: the same input"));
     let local = [
         "geometry",

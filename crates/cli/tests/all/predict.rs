@@ -66,8 +66,8 @@ fn one_training_predicts_every_direction() {
     for file in [
         "report.html",
         "curve.csv",
-        "figures/map.svg",
-        "figures/curve.svg",
+        "figures/net-map.svg",
+        "figures/net-curve.svg",
     ] {
         assert!(dir.join("map").join(file).is_file(), "{file}");
     }

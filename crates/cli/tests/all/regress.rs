@@ -119,8 +119,8 @@ fn a_separable_problem_is_learnt() {
     assert!(csv.lines().last().unwrap().starts_with("inf,"));
     for file in [
         "confusion.csv",
-        "figures/accuracy.svg",
-        "figures/eigenvalues.svg",
+        "figures/fcn-accuracy.svg",
+        "figures/fcn-eigenvalues.svg",
     ] {
         assert!(dir.join("run").join(file).is_file(), "{file}");
     }

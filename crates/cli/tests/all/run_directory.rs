@@ -41,7 +41,7 @@ fn a_run_leaves_record_table_report_and_figure() {
     ] {
         assert!(configuration.contains_key(key), "{key}");
     }
-    for file in ["layers.csv", "report.html", "figures/parameters.svg"] {
+    for file in ["layers.csv", "report.html", "figures/lenet-parameters.svg"] {
         assert!(dir.join("run").join(file).is_file(), "{file}");
         assert!(
             record["files"]
@@ -78,6 +78,80 @@ fn a_finished_run_is_left_alone_and_shown() {
     );
     // Threads change no result, so they are no other configuration.
     succeed(&dir, &["show", "lenet", "--out", "run", "--threads", "1"]);
+}
+
+/// Width and height of a PNG file.
+fn size(path: &Path) -> [u32; 2] {
+    let png = fs::read(path).unwrap();
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n", "{}", path.display());
+    [16, 20].map(|at| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()))
+}
+
+/// PNG beside every SVG, from the start or later: a finished run is not computed again for them.
+#[test]
+fn figures_are_drawn_in_pixels_on_demand() {
+    let dir = directory("rd-png");
+    let png = |more: &[&'static str]| [&SHOW[..], &["--figures", "png"], more].concat();
+    succeed(&dir, &SHOW);
+    let figures = dir.join("run/figures");
+    let parameters = figures.join("lenet-parameters.png");
+    assert!(!parameters.exists());
+    fs::remove_file(dir.join("run/layers.csv")).unwrap();
+    let seconds = record(&dir)["wall_seconds"].clone();
+    succeed(&dir, &png(&["--size", "300"]));
+    assert_eq!(size(&parameters)[0], 300);
+    assert!(size(&figures.join("lenet-diagram.png"))[1] > 300);
+    assert!(!dir.join("run/layers.csv").exists(), "it was run again");
+    assert_eq!(record(&dir)["wall_seconds"], seconds);
+    let late = fs::read(&parameters).unwrap();
+
+    succeed(&dir, &png(&["--size", "300", "--force"]));
+    assert!(fs::read(&parameters).unwrap() == late);
+    succeed(&dir, &png(&["--force"]));
+    assert_eq!(size(&parameters)[0], 1600);
+    let files = record(&dir)["files"].as_array().unwrap().clone();
+    assert!(
+        files
+            .iter()
+            .any(|f| f.as_str() == Some("figures/lenet-parameters.png"))
+    );
+    // Another start knows of them.
+    succeed(&dir, &[&SHOW[..], &["--force"]].concat());
+    assert!(!parameters.exists() && figures.join("lenet-parameters.svg").exists());
+}
+
+#[test]
+fn pixels_are_asked_for_where_there_are_figures() {
+    let dir = directory("rd-png-refused");
+    for (args, word) in [
+        (
+            &["show", "lenet", "--out", "run", "--size", "300"][..],
+            "--figures png",
+        ),
+        (&["show", "lenet", "--figures", "png"], "--out"),
+        (&["list", "--figures", "png"], "no figures"),
+        (
+            &["show", "lenet", "--out", "run", "--figures", "gif"],
+            "png",
+        ),
+        (
+            &[
+                "show",
+                "lenet",
+                "--out",
+                "run",
+                "--figures",
+                "png",
+                "--size",
+                "3",
+            ],
+            "64",
+        ),
+    ] {
+        let line = refused(&dir, args);
+        assert!(line.contains(word), "{line}");
+    }
+    assert!(!dir.join("run").exists());
 }
 
 #[test]

@@ -32,6 +32,29 @@ fn totals_of_the_reference_implementations() {
     }
 }
 
+/// 6·75·28² + 16·150·10² + 400·120 + 120·84 + 84·10.
+#[test]
+fn multiply_adds_are_shown() {
+    let shown = json(&["show", "lenet", "--json"]);
+    assert_eq!(shown["multiply_adds"], 651_720);
+    let layers = shown["layers"].as_array().unwrap();
+    let counts = layers.iter().map(|l| l["multiply_adds"].as_u64().unwrap());
+    assert_eq!(counts.sum::<u64>(), 651_720);
+    let dir = directory("show-multiply-adds");
+    let text = succeed(&dir, &["show", "lenet"]);
+    for words in ["multiply-adds", "240,000", "651,720 multiply-adds"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    succeed(&dir, &["show", "lenet", "--out", "run"]);
+    let csv = std::fs::read_to_string(dir.join("run/layers.csv")).unwrap();
+    assert!(
+        csv.contains("multiply_adds") && csv.contains(",240000,"),
+        "{csv}"
+    );
+    let diagram = std::fs::read_to_string(dir.join("run/figures/lenet-diagram.svg")).unwrap();
+    assert!(diagram.contains("conv 16, 5x5 · relu"));
+}
+
 #[test]
 fn options_reach_the_network() {
     // conv1 6·(25+1), conv2 16·(150+1), fc1 120·401, fc2 84·121, fc3 85.

@@ -64,7 +64,7 @@ fn a_checked_run() {
     let values = npy::read(&dir.join("one/eigenvalues.npy")).unwrap();
     assert_eq!(values.shape, [200]);
     assert!(values.numbers.to_f64().is_sorted_by(|a, b| a >= b));
-    for file in ["report.html", "figures/decay.svg"] {
+    for file in ["report.html", "figures/gap-decay.svg"] {
         assert!(dir.join("one").join(file).is_file(), "{file}");
     }
     // The finished run is shown again.

@@ -87,7 +87,11 @@ fn a_separable_problem_is_learnt() {
     // Two classes take one output; the data decide the input.
     assert_eq!(record["configuration"]["output"].as_str(), Some("1"));
     assert_eq!(record["configuration"]["input"].as_str(), Some("6"));
-    for file in ["report.html", "figures/loss.svg", "figures/accuracy.svg"] {
+    for file in [
+        "report.html",
+        "figures/mlp-1x16-loss.svg",
+        "figures/mlp-1x16-accuracy.svg",
+    ] {
         assert!(dir.join("run").join(file).is_file(), "{file}");
     }
     // The weights are those of the network: eval takes them.
@@ -288,7 +292,11 @@ fn gradient_flow_follows_the_alpha_model() {
     assert_eq!(training["optimiser"]["kind"].as_str(), Some("flow"));
     assert_eq!(training["margin"].as_float(), Some(f64::INFINITY));
     assert_eq!(record["result"]["stopped"].as_str(), Some("time"));
-    for file in ["report.html", "figures/loss.svg", "weights.safetensors"] {
+    for file in [
+        "report.html",
+        "figures/logreg-loss.svg",
+        "weights.safetensors",
+    ] {
         assert!(dir.join("10").join(file).is_file(), "{file}");
     }
 }

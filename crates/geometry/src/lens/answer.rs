@@ -15,6 +15,8 @@ use crate::{Gradient, Kron, Method, Readouts, Spectrum, Summary};
 pub struct Answer {
     /// The architecture.
     pub name: String,
+    /// Its trainable numbers.
+    pub parameters: usize,
     /// Shape of its input.
     pub input: Shape,
     /// Which geometry it is.
@@ -126,6 +128,7 @@ impl Resolved {
     ) -> Answer {
         Answer {
             name: graph.name.clone(),
+            parameters: graph.parameter_count(),
             input: graph.input(),
             source: self.source(graph, &numbers),
             method: self.sentence(graph, &numbers),

@@ -1,5 +1,6 @@
 //! `report.html` of a geometry: the finding in words, then the evidence, then how to reproduce it.
 
+mod card;
 mod compare;
 mod figures;
 mod fourier;
@@ -35,6 +36,8 @@ const WHOLE: usize = 512;
 struct View<'a> {
     /// The architecture.
     pub name: String,
+    /// Its trainable numbers.
+    pub parameters: usize,
     /// Shape of its input.
     pub shape: Shape,
     /// G.
@@ -70,6 +73,7 @@ impl<'a> View<'a> {
         let numbers = &answer.numbers;
         View {
             name: answer.name.clone(),
+            parameters: answer.parameters,
             shape: answer.input,
             matrix: &answer.matrix,
             spectrum: &answer.spectrum,
@@ -123,6 +127,12 @@ fn show(view: &View) -> Page {
     );
     let mut page = Page::new(title, asked(view), answer);
     page.facts(facts(view, &reading));
+    let hero = hero(&pictures, &reading);
+    let drawn = hero.is_some();
+    let first =
+        hero.unwrap_or_else(|| Section::new("First directions").prose(words::undrawn(&reading)));
+    let card = card::card(view, &reading, &pictures);
+    page.push(first.file("card", card, "The page on one card for slides"));
     if let Some((frequencies, pixels)) = pictures.sight(Ranges::of([&reading])) {
         let voice = view.source.voice();
         let frequencies = Section::new("").figure(
@@ -146,7 +156,9 @@ fn show(view: &View) -> Page {
             .figure("spectrum", plot.draw(), caption)
             .table(numbers(view)),
     );
-    page.push(directions(&pictures, &reading));
+    if let Some((gallery, caption)) = pictures.last(8).filter(|_| drawn) {
+        page.push(Section::new("Last directions").gallery("last directions", gallery, caption));
+    }
     if let Some(field) = view.mean_gradient.and_then(|g| pictures.mean_gradient(g)) {
         page.push(Section::new("The mean gradient").figure(
             "mean gradient",
@@ -264,33 +276,13 @@ fn pretty_weight(weight: Weight) -> String {
     }
 }
 
-/// The gallery, or why there is none.
-fn directions(pictures: &Pictures, reading: &Reading) -> Section {
-    let section = Section::new("First directions");
-    match reading.preference {
-        Preference::None => {
-            return section.prose(
-                "All directions count alike, so any basis is as good as any other and none is drawn.",
-            );
-        }
-        Preference::Unknown => {
-            return section
-                .prose("Noise decides the directions of so small a sample; none is drawn.");
-        }
-        Preference::Mild | Preference::Strong => {}
+/// The first directions, if they are drawn: what the page is remembered by.
+fn hero(pictures: &Pictures, reading: &Reading) -> Option<Section> {
+    if !matches!(reading.preference, Preference::Mild | Preference::Strong) {
+        return None;
     }
-    match pictures.first(24) {
-        Some((gallery, caption)) => {
-            let section = section.gallery("directions", gallery, caption);
-            match pictures.last(8) {
-                Some((gallery, caption)) => section.gallery("last directions", gallery, caption),
-                None => section,
-            }
-        }
-        None => section.prose(
-            "The input is no image, so the directions are not drawn; directions.npy holds them, one a row.",
-        ),
-    }
+    let (gallery, caption) = pictures.first(24)?;
+    Some(Section::new("First directions").hero("directions", gallery, caption))
 }
 
 fn about_matrix(view: &View) -> String {

@@ -44,6 +44,7 @@ impl Held {
     fn view(&self) -> View<'_> {
         View {
             name: "net".into(),
+            parameters: 12_345,
             shape: self.shape,
             matrix: &self.matrix,
             spectrum: &self.spectrum,
@@ -258,6 +259,54 @@ fn sentences_of_the_page_appear_and_do_not() {
     let mut view = plain.view();
     view.notes.push("Masks are independent.".into());
     both("Approximations made:", &show(&view).html(), &[&drawn]);
+}
+
+/// The card says what the page says, in its words, and draws what there is to draw.
+#[test]
+fn the_card_follows_the_page() {
+    let card = |held: &Held| {
+        let files = show(&held.view()).files("net");
+        let card = files.into_iter().find(|f| f.0 == "figures/net-card.svg");
+        card.unwrap().1
+    };
+    let texts = |svg: &str| {
+        let texts = svg.split("<text ").skip(1);
+        let inner = texts.filter_map(|t| t.split_once('>')?.1.split_once('<').map(|x| x.0));
+        inner.collect::<Vec<_>>().join(" ")
+    };
+    let values: Vec<f64> = (0..256).map(|i| 1.0 + f64::from(i % 16).powi(2)).collect();
+    let mut image = held(closed(), diagonal(&values), None);
+    image.shape = Shape::Image {
+        channels: 1,
+        height: 16,
+        width: 16,
+    };
+    let svg = card(&image);
+    let said = texts(&svg);
+    for words in [
+        "net",
+        "12,345 parameters, input 1×16×16",
+        "closed form",
+        "By hand.",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    let finding = super::words::finding("net", &Reading::of(&image.view()));
+    let start: String = finding.chars().take(60).collect();
+    assert!(image.html().contains(&start) && said.contains(&start));
+    // Twelve directions, a map of frequencies and its bar of colours.
+    assert_eq!(svg.matches("<image ").count(), 14);
+    assert!(image.html().contains("class=\"hero\""));
+
+    let mut flat = held(closed(), diagonal(&[1.0; 256]), None);
+    flat.shape = image.shape;
+    let (svg, html) = (card(&flat), flat.html());
+    assert_eq!(svg.matches("<image ").count(), 2);
+    assert!(texts(&svg).contains("no preferred direction") && !texts(&svg).contains("First"));
+    assert!(said.contains("First directions") && !said.contains("no preferred direction"));
+    assert!(!html.contains("class=\"hero\""));
+    let vector = held(closed(), diagonal(&[5.0, 1.0, 1.0, 1.0]), None);
+    assert_eq!(card(&vector).matches("<image ").count(), 0);
 }
 
 fn noisy() -> Held {

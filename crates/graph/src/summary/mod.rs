@@ -1,7 +1,12 @@
 //! What a network looks like, layer by layer, as data.
 
 mod field;
+mod multiplications;
+mod outline;
 mod words;
+
+pub use multiplications::multiplications;
+pub use outline::{Outline, OutlineStep, Repeat};
 
 use serde::{Serialize, Serializer};
 
@@ -24,6 +29,8 @@ pub struct Summary {
     pub parameters: usize,
     /// Numbers carried along without training (running statistics).
     pub buffers: usize,
+    /// Multiplications, each with an addition, of one forward pass of one sample.
+    pub multiply_adds: usize,
     /// Every layer, in the order of computation.
     pub layers: Vec<LayerSummary>,
 }
@@ -40,6 +47,8 @@ pub struct LayerSummary {
     pub output: Shape,
     /// Trainable numbers.
     pub parameters: usize,
+    /// Multiplications, each with an addition, for one sample.
+    pub multiply_adds: usize,
     /// Positions of the input that one number of the output sees, along each axis (height and width of
     /// images, length of signals, entries of vectors); at most the whole input.
     pub receptive_field: Vec<usize>,
@@ -72,6 +81,7 @@ impl Summary {
             parametrisation: graph.parametrisation.to_string(),
             parameters: graph.parameter_count(),
             buffers: buffers.map(|p| p.len()).sum(),
+            multiply_adds: multiplications(graph),
             layers,
         }
     }
@@ -83,6 +93,7 @@ impl LayerSummary {
         self.op = format!("{} + {}", self.op, next.op);
         self.output = next.output;
         self.parameters += next.parameters;
+        self.multiply_adds += next.multiply_adds;
         self.receptive_field = next.receptive_field;
         if !self.law.is_empty() && !next.law.is_empty() {
             self.law.push_str(", ");
@@ -99,6 +110,7 @@ fn row(graph: &Graph, node: &Node, receptive_field: Vec<usize>) -> LayerSummary 
         op: words::op(graph, node),
         output: node.shape,
         parameters: params.iter().map(|(param, _)| param.len()).sum(),
+        multiply_adds: multiplications::of_node(graph, node),
         receptive_field,
         law: words::laws(&node.layer, &params),
     }

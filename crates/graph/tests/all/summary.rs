@@ -1,6 +1,6 @@
 //! The layer table against values worked by hand.
 
-use polariscope_graph::{Summary, ZooOptions, parse_file, zoo};
+use polariscope_graph::{Outline, Summary, ZooOptions, parse_file, zoo};
 
 fn of(name: &str) -> Summary {
     Summary::of(&zoo(name, &ZooOptions::default()).unwrap())
@@ -121,4 +121,146 @@ fn scales_show_in_laws() {
     let vit = of("vit");
     let class = vit.layers.iter().find(|l| l.name == "class_token").unwrap();
     assert_eq!(class.law, "value 0");
+}
+
+/// Taps times output channels times positions, by hand.
+#[test]
+fn multiply_adds_of_plain_networks() {
+    let lenet = of("lenet");
+    let convs = 6 * 3 * 25 * 28 * 28 + 16 * 6 * 25 * 10 * 10;
+    let dense = 400 * 120 + 120 * 84 + 84 * 10;
+    assert_eq!(lenet.multiply_adds, convs + dense);
+    assert_eq!(lenet.multiply_adds, 651_720);
+    let by_layer: usize = lenet.layers.iter().map(|l| l.multiply_adds).sum();
+    assert_eq!(by_layer, lenet.multiply_adds);
+    assert_eq!(lenet.layers[3].multiply_adds, 16 * 6 * 25 * 10 * 10);
+    assert_eq!(lenet.layers[1].multiply_adds, 0);
+
+    // 3 × 3 taps; pools halve the side after the first, second, fourth, sixth and eighth convolution.
+    let convs = [
+        (3, 64, 32),
+        (64, 128, 16),
+        (128, 256, 8),
+        (256, 256, 8),
+        (256, 512, 4),
+        (512, 512, 4),
+        (512, 512, 2),
+        (512, 512, 2),
+    ];
+    let convs: usize = convs
+        .map(|(from, to, side)| 9 * from * to * side * side)
+        .iter()
+        .sum();
+    let dense = 512 * 512 + 512 * 512 + 512 * 10;
+    assert_eq!(of("vgg11").multiply_adds, convs + dense);
+}
+
+/// The network of the paper, as torchvision builds it: 1.814 G in torchvision's table of weights.
+#[test]
+fn multiply_adds_of_the_published_resnet18() {
+    let conv = |channels: usize, kernel: usize, stride: usize| {
+        format!(
+            "{{ op = \"conv\", channels = {channels}, kernel = {kernel}, stride = {stride}, padding = {}, bias = false }}, \
+             {{ op = \"batch-norm\" }}",
+            kernel / 2
+        )
+    };
+    let block = |channels: usize, stride: usize, shortcut: bool| {
+        let branch = format!(
+            "{}, {{ op = \"relu\" }}, {}",
+            conv(channels, 3, stride),
+            conv(channels, 3, 1)
+        );
+        let shortcut = match shortcut {
+            true => format!(", skip = [ {} ]", conv(channels, 1, stride)),
+            false => String::new(),
+        };
+        format!("{{ op = \"residual\", branch = [ {branch} ]{shortcut} }}, {{ op = \"relu\" }}")
+    };
+    let mut layers = vec![
+        conv(64, 7, 2),
+        "{ op = \"relu\" }, { op = \"max-pool\", size = 3, stride = 2, padding = 1 }".to_string(),
+        block(64, 1, false),
+        block(64, 1, false),
+    ];
+    for channels in [128, 256, 512] {
+        layers.extend([block(channels, 2, true), block(channels, 1, false)]);
+    }
+    layers.push("{ op = \"global-avg-pool\" }, { op = \"dense\", features = 1000 }".to_string());
+    let text = format!("input = [3, 224, 224]\nlayers = [ {} ]", layers.join(", "));
+    let summary = Summary::of(&parse_file(&text, "net.toml", &ZooOptions::default()).unwrap());
+    assert_eq!(summary.parameters, 11_689_512);
+    assert!((summary.multiply_adds as f64 / 1e9 - 1.814).abs() < 0.0005);
+}
+
+/// Width 192, 17 tokens, 9 layers: four projections, two products of tokens, hidden 768; patches of 8 × 8 × 3.
+#[test]
+fn multiply_adds_of_attention() {
+    let attention = 4 * 192 * 192 * 17 + 2 * 17 * 17 * 192;
+    let mlp = 2 * 192 * 768 * 17;
+    let ends = 192 * 3 * 64 * 16 + 192 * 10;
+    assert_eq!(of("vit").multiply_adds, 9 * (attention + mlp) + ends);
+}
+
+fn outline(name: &str) -> Outline {
+    Outline::of(&zoo(name, &ZooOptions::default()).unwrap())
+}
+
+/// A basic block is two convolutions and a sum that also reads what came before the first.
+#[test]
+fn blocks_that_repeat_are_written_once() {
+    let net = outline("resnet18");
+    let words: Vec<&str> = net.steps.iter().map(|s| s.words.as_str()).collect();
+    let basic = [
+        "conv 64, 3x3 · batch-norm · relu",
+        "conv 64, 3x3 · batch-norm",
+        "add · relu",
+    ];
+    assert_eq!(words[..2], ["input", basic[0]]);
+    assert_eq!(words[2..5], basic);
+    assert_eq!(net.steps[4].reads, [3, 1]);
+    let first = &net.repeats[0];
+    assert_eq!((first.first, first.last, first.times), (2, 4, 2));
+    assert_eq!(first.from.as_deref(), Some("layer1.0"));
+    // Other stages halve the image in their first block, so no two of theirs are alike.
+    assert_eq!(net.repeats.len(), 1);
+    // Stem, input, 3 of the first stage, 4 + 3 of the others, pool, dense.
+    assert_eq!(net.steps.len(), 2 + 3 + 3 * 7 + 2);
+
+    let dense = outline("densenet121");
+    let times: Vec<usize> = dense.repeats.iter().map(|r| r.times).collect();
+    assert_eq!(times, [6, 12, 24, 16]);
+    let growing = &dense.steps[dense.repeats[0].last];
+    assert_eq!(growing.words, "concat");
+    assert_eq!(growing.shape, "96x32x32 to 256x32x32");
+    assert!(dense.steps.len() < 40, "{}", dense.steps.len());
+
+    let vit = outline("vit");
+    assert_eq!(vit.repeats.iter().map(|r| r.times).collect::<Vec<_>>(), [9]);
+    let from = vit.repeats[0].from.as_deref();
+    assert_eq!(from, Some("encoder.layers.encoder_layer_0"));
+    // Names that count through the whole network say nothing of where.
+    assert!(outline("vgg11").repeats.iter().all(|r| r.from.is_none()));
+}
+
+/// Steps read steps before them, and every one but the last is read.
+#[test]
+fn outlines_hang_together() {
+    for name in [
+        "lenet",
+        "mlp-3x100",
+        "vgg11",
+        "resnet50",
+        "densenet121",
+        "vit",
+        "cnn-vec",
+    ] {
+        let net = outline(name);
+        for (i, step) in net.steps.iter().enumerate() {
+            assert!(step.reads.iter().all(|&read| read < i), "{name} {i}");
+            assert_eq!(step.reads.is_empty(), i == 0, "{name} {i}");
+            let read = net.steps.iter().any(|s| s.reads.contains(&i));
+            assert!(read || i + 1 == net.steps.len(), "{name} {i}");
+        }
+    }
 }

@@ -14,7 +14,7 @@
 //! assert_eq!((ntk.kind.name(), ntk.rows, ntk.columns), ("ntk", 2, 2));
 //! assert!((ntk.numbers[1] - 0.25 / std::f64::consts::PI).abs() < 1e-7);
 //! let page = kernel::page(&answer, Vec::new());
-//! assert!(page.files().iter().any(|(name, _)| name == "report.html"));
+//! assert!(page.files("lenet").iter().any(|(name, _)| name == "report.html"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

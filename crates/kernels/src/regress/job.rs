@@ -136,7 +136,8 @@ mod tests {
             let again: Answer = toml::from_str(&toml::to_string(&found).unwrap()).unwrap();
             assert_eq!(again.files(), found.files());
             assert_eq!(again.summary.words, found.summary.words);
-            let pages = [again, found].map(|a| crate::regress::page(&a, "", Vec::new()).files());
+            let pages =
+                [again, found].map(|a| crate::regress::page(&a, "", Vec::new()).files("net"));
             assert_eq!(pages[0], pages[1]);
         }
     }

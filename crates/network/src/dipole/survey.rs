@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use polariscope_graph::{Graph, Node, Op, Padding, Shape, Window};
+use polariscope_graph::{Graph, Node, Op, Padding, Shape, Window, multiplications};
 
 use super::class::{Class, Conv, classify, view};
 use super::gather::{Gather, Region};
 use super::linear::Sizes;
 use super::region::{Span, Taps};
-use crate::cost::multiplications;
 
 /// What a number costs to move, in products.
 const MOVE: usize = 16;

@@ -47,6 +47,28 @@ pub(super) fn paragraphs(name: &str, reading: &Reading) -> String {
     parts.join("\n\n")
 }
 
+/// The sentence that the answer begins with: how many directions take part.
+pub(super) fn finding(name: &str, reading: &Reading) -> String {
+    let said = preference(name, reading);
+    match said.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => said,
+    }
+}
+
+/// Why no directions are drawn.
+pub(super) fn undrawn(reading: &Reading) -> &'static str {
+    match reading.preference {
+        Preference::None => {
+            "All directions count alike, so any basis is as good as any other and none is drawn."
+        }
+        Preference::Unknown => "Noise decides the directions of so small a sample; none is drawn.",
+        Preference::Mild | Preference::Strong => {
+            "The input is no image, so the directions are not drawn; directions.npy holds them, one a row."
+        }
+    }
+}
+
 /// How many directions take part.
 fn preference(name: &str, reading: &Reading) -> String {
     let dim = grouped(reading.dim as u64);

@@ -18,6 +18,7 @@ use crate::error::CliError;
 use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
+use crate::verbs::completions::{CompletionsArgs, ManArgs};
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
@@ -85,6 +86,10 @@ pub enum Verb {
     Train(Box<TrainArgs>),
     /// Compare the core with closed forms on this machine
     Check(CheckArgs),
+    /// Print what completes verbs and options in a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
 }
 
 /// Options of every verb.
@@ -124,9 +129,16 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if let Device::Cuda(ordinal) = self.device {
-            if let Verb::List(_) | Verb::Show(_) | Verb::Init(_) | Verb::Merge(_) = verb {
+            if let Verb::List(_)
+            | Verb::Show(_)
+            | Verb::Init(_)
+            | Verb::Merge(_)
+            | Verb::Completions(_)
+            | Verb::Man(_) = verb
+            {
                 return Err(CliError::Usage(
-                    "list, show, init and merge have nothing for a GPU; leave --device out".into(),
+                    "list, show, init, merge, completions and man have nothing for a GPU; leave --device out"
+                        .into(),
                 ));
             }
             Gpu::open(ordinal).map_err(|e| CliError::Usage(format!("--device: {e}")))?;

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::args::Common;
 use crate::error::CliError;
+use crate::interrupt;
 use crate::output;
 
 pub use polariscope_lens::{fingerprint, fingerprint_bytes};
@@ -60,7 +61,7 @@ pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
         force: common.force,
         threads: common.threads.unwrap_or_else(rayon::current_num_threads),
     };
-    let opened = run::open(request, &options)?;
+    let opened = interrupt::writing(|| run::open(request, &options))?;
     match &opened {
         Opened::Work(run) if run.is_resumed() => output::note(
             common,

@@ -7,6 +7,7 @@
 
 mod clock;
 mod fingerprint;
+mod foretell;
 mod memory;
 mod observer;
 mod setting;
@@ -15,6 +16,7 @@ mod shard;
 
 pub use clock::Clock;
 pub use fingerprint::{fingerprint, fingerprint_bytes};
+pub use foretell::foretell_cubic;
 pub use memory::{TooLarge, afford};
 pub use observer::{Observer, Quiet, Stopped, Work};
 pub use polariscope_diff::{Device, Place, Precision};

@@ -6,6 +6,7 @@ use polariscope_lens::{Dtype, Observer, Stopped, Work, afford};
 use polariscope_report::{Axis, Page, Plot, Section, Series, counted, pretty};
 use serde::{Deserialize, Serialize};
 
+use super::foretell::seconds;
 use super::resolved::Resolved;
 use crate::sample::Float;
 use crate::{GeometryError, Gradient, Limit, Method, TopSampler};
@@ -79,18 +80,17 @@ impl Resolved {
         sampler: &TopSampler<T>,
         observer: &mut dyn Observer,
     ) -> Result<First, GeometryError> {
-        let (mut begun, mut stopped) = (false, None::<Stopped>);
-        let top = sampler.run(|done, total| {
-            if !begun {
-                begun = true;
-                observer.begin(Work {
-                    unit: "networks, three times each".into(),
-                    first: 0,
-                    total,
-                    words: counted(total / 3, "network"),
-                    bytes: sampler.memory(),
-                });
-            }
+        let (total, probes) = (sampler.pieces(), sampler.config().probes);
+        observer.foretell(seconds(graph, total, probes));
+        observer.begin(Work {
+            unit: "networks, three times each".into(),
+            first: 0,
+            total,
+            words: counted(total / 3, "network"),
+            bytes: sampler.memory(),
+        });
+        let mut stopped = None::<Stopped>;
+        let top = sampler.run(|done, _| {
             stopped = stopped.or(observer.advance(done, &|| None).err());
         })?;
         observer.end();

@@ -3,10 +3,11 @@
 use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
 use polariscope_graph::{Graph, Law};
-use polariscope_lens::Observer;
+use polariscope_lens::{Observer, Work};
 use polariscope_network::{Network, NetworkError, Weights, multiplications};
 use polariscope_nngp::{Kernel, NngpError};
 use polariscope_random::Stream;
+use polariscope_report::counted;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
 use super::{
@@ -166,7 +167,15 @@ pub fn measure(
         samples: material.labels.len(),
         steps,
     };
-    for group in groups {
+    observer.begin(Work {
+        unit: "groups".into(),
+        first: 0,
+        total: groups.len() as u64,
+        words: format!("checking {}", counted(groups.len() as u64, "group")),
+        bytes: 0.0,
+    });
+    for (done, group) in groups.into_iter().enumerate() {
+        observer.advance(done as u64, &|| None)?;
         observer.note(&format!("checking {}", group.name(graph.input())));
         let dim = graph.input().len();
         let whole = group.cell == Cell::All && group.elements == Elements::Orthogonal;

@@ -122,8 +122,9 @@ pub fn command() -> Command {
     }
     let verbs = verbs(&command);
     command.help_template(format!(
-        "{{about}}\n\nUsage: polariscope VERB …\n\n{verbs}\n{{options}}\n\n\
-         `polariscope VERB --help` has the options of a verb, and examples. Start with: polariscope geometry resnet18\n"
+        "{{about}}\n\nUsage: polariscope VERB …\n\n{verbs}\nOptions of every verb:\n{{options}}\n\n\
+         `polariscope VERB --help` has the options of a verb, and examples.\n\
+         Start with: polariscope geometry resnet18\n"
     ))
 }
 

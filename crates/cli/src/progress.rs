@@ -94,8 +94,8 @@ struct Line {
     started: Instant,
     /// Milliseconds from the start to the last piece.
     last: AtomicU64,
-    /// In place of all that.
-    words: Mutex<Option<String>>,
+    /// In place of the count of pieces, and when that was said.
+    words: Mutex<Option<(Instant, String)>>,
 }
 
 /// Counts finished pieces of work, from any thread; the line vanishes when it is dropped.
@@ -158,15 +158,14 @@ impl Progress {
         self.line.done.fetch_add(pieces, Ordering::Relaxed);
     }
 
-    /// Shows a line in place of the bar.
+    /// Shows a line in place of the bar, unless one was made a moment ago.
     pub fn draw(&self, line: impl FnOnce() -> String) {
         if self.shown {
-            let mut words = self
-                .line
-                .words
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            *words = Some(line());
+            let words = self.line.words.lock();
+            let mut words = words.unwrap_or_else(PoisonError::into_inner);
+            if words.as_ref().is_none_or(|(at, _)| at.elapsed() >= REDRAW) {
+                *words = Some((Instant::now(), line()));
+            }
         }
     }
 
@@ -198,12 +197,13 @@ impl Drop for Progress {
 impl Line {
     fn text(&self) -> String {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = self.started.elapsed();
         match &*words {
-            Some(words) => words.clone(),
+            Some((_, words)) => format!("{words}  {}", duration(elapsed.as_secs_f64())),
             None => {
                 let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
                 let done = self.done.load(Ordering::Relaxed);
-                self.at(self.started.elapsed(), done, last)
+                self.at(elapsed, done, last)
             }
         }
     }

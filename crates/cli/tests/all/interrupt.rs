@@ -120,7 +120,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
 #[test]
 fn an_experiment_keeps_its_cells() {
     let dir = directory("interrupt-cells");
-    let args = ["experiment", "doughnut", "--runs", "2", "--out"];
+    let args = ["experiment", "pooling", "--out"];
     let cells = [&args[..], &["run"]].concat();
     let table = dir.join("run/partial/table.csv");
     let output = interrupted(&dir, &cells, || table.exists());

@@ -29,7 +29,7 @@ fn files(dir: &Path) {
     for part in ["1/2", "2/2"] {
         let out = format!("part{}", &part[..1]);
         let args = [
-            "geometry", "lenet", "--input", "1x8x8", "--shard", part, "--out", &out,
+            "geometry", "lenet", "--input", "1x16x16", "--shard", part, "--out", &out,
         ];
         let args = [
             &args[..],
@@ -69,8 +69,8 @@ fn nothing_is_silent() {
         &["predict", "lenet"],
         &["evolution", "resnet18", "--data", data],
         &["plan", "vit"],
-        &["merge", "part1", "part2"],
-        &["kernel", "lenet", "--x1", "few.npy"],
+        &["merge", "part1", "part2", "--out", "all"],
+        &["kernel", "fcn", "--x1", "few.npy"],
         &["kernel", "cnn-gap", "--x1", "x.npy"],
         &["regress", "cnn-gap", "--data", data],
         &["spectrum", "vec"],
@@ -83,6 +83,7 @@ fn nothing_is_silent() {
         &["train", "lenet", "--data", data],
         &["completions", "bash"],
         &["man"],
+        &["check"],
     ];
     let silent = cases.iter().filter_map(|args| {
         let mut child = OnTerminal::start(&dir, args);

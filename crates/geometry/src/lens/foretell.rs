@@ -9,7 +9,7 @@ use super::resolved::Resolved;
 use crate::{Gradient, Kron, Method, Probe, Spectrum};
 
 /// Operations of a closed form that a thread does in a second, about.
-const FORM_RATE: f64 = 1e9;
+const FORM_RATE: f64 = 3e9;
 /// Multiplications of sampled networks that a thread does in a second, about.
 const RATE: f64 = 1e10;
 /// What a gradient costs beside an output.
@@ -64,7 +64,7 @@ impl Resolved {
 }
 
 /// What the gradients of networks take, at so many probes each.
-pub(super) fn seconds(graph: &Graph, networks: u64, probes: usize) -> f64 {
+pub(crate) fn seconds(graph: &Graph, networks: u64, probes: usize) -> f64 {
     let gradients = networks as f64 * probes as f64;
     GRADIENT * multiplications(graph) as f64 * gradients / (RATE * threads())
 }

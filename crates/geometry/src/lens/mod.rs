@@ -16,7 +16,7 @@ mod answer;
 mod closed;
 mod compare;
 mod files;
-mod foretell;
+pub(crate) mod foretell;
 mod price;
 mod question;
 mod resolved;

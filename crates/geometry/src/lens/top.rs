@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::foretell::seconds;
 use super::resolved::Resolved;
-use crate::sample::Float;
+use crate::sample::{Float, PILOTS};
 use crate::{GeometryError, Gradient, Limit, Method, TopSampler};
 
 /// Networks where nothing is said.
@@ -61,7 +61,13 @@ impl Resolved {
     }
 
     /// Plans the first `k` directions, without the matrix; refuses those that cannot be had.
-    pub fn first<'a>(&'a self, graph: &'a Graph, k: usize) -> Result<Planned<'a>, GeometryError> {
+    pub fn first<'a>(
+        &'a self,
+        graph: &'a Graph,
+        k: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Planned<'a>, GeometryError> {
+        self.foretell_networks(graph, "planning", (PILOTS, self.probes), observer);
         Ok(match self.setup.dtype {
             Dtype::F32 => {
                 let sampler = self.first_sampler::<f32>(graph, k)?;

@@ -17,6 +17,7 @@ use crate::error::CliError;
 use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
+use crate::verbs::completions::{CompletionsArgs, ManArgs};
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
@@ -84,13 +85,20 @@ pub enum Verb {
     Train(Box<TrainArgs>),
     /// Compare the core with closed forms on this machine
     Check(CheckArgs),
+    /// Print what completes verbs and options in a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
 }
 
 impl Verb {
     /// Whether it has figures to write.
     fn draws(&self) -> bool {
-        use Verb::{Check, Init, List, Plan};
-        !matches!(self, List(_) | Init(_) | Check(_) | Plan(_))
+        use Verb::{Check, Completions, Init, List, Man, Plan};
+        !matches!(
+            self,
+            List(_) | Init(_) | Check(_) | Plan(_) | Completions(_) | Man(_)
+        )
     }
 }
 
@@ -157,9 +165,16 @@ impl Common {
     /// Checks the device and starts the threads.
     pub fn prepare(&self, verb: &Verb) -> Result<(), CliError> {
         if self.device != Device::Cpu {
-            if let Verb::List(_) | Verb::Show(_) | Verb::Init(_) | Verb::Merge(_) = verb {
+            if let Verb::List(_)
+            | Verb::Show(_)
+            | Verb::Init(_)
+            | Verb::Merge(_)
+            | Verb::Completions(_)
+            | Verb::Man(_) = verb
+            {
                 return Err(CliError::Usage(
-                    "list, show, init and merge have nothing for a GPU; leave --device out".into(),
+                    "list, show, init, merge, completions and man have nothing for a GPU; leave --device out"
+                        .into(),
                 ));
             }
             polariscope_lens::open(self.device)
@@ -172,7 +187,7 @@ impl Common {
         }
         if self.png().is_some() && !verb.draws() {
             return Err(CliError::Usage(
-                "--figures png: list, init, check and plan draw no figures; leave it out".into(),
+                "--figures png: list, init, check, plan, completions and man draw no figures; leave it out".into(),
             ));
         }
         if self.precision == Precision::Fast {

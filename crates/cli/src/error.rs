@@ -14,6 +14,8 @@ use polariscope_learning::weights::WeightsError;
 use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_run::RunError;
 
+use crate::interrupt;
+
 /// A failed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CliError {
@@ -21,6 +23,8 @@ pub enum CliError {
     Usage(String),
     /// Anything else: exit 1.
     Failed(String),
+    /// Ctrl-C: exit 130. The message says what is kept; an empty one that nothing is.
+    Interrupted(String),
 }
 
 impl CliError {
@@ -29,6 +33,7 @@ impl CliError {
         match self {
             CliError::Usage(_) => 2,
             CliError::Failed(_) => 1,
+            CliError::Interrupted(_) => interrupt::STATUS,
         }
     }
 
@@ -37,6 +42,7 @@ impl CliError {
         match self {
             CliError::Usage(message) => CliError::Usage(format!("{what}: {message}")),
             CliError::Failed(message) => CliError::Failed(format!("{what}: {message}")),
+            CliError::Interrupted(_) => self,
         }
     }
 }
@@ -44,7 +50,12 @@ impl CliError {
 impl fmt::Display for CliError {
     /// Always a single line: what a user typed may hold line breaks, and they must not tear the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (CliError::Usage(message) | CliError::Failed(message)) = self;
+        let (CliError::Usage(message) | CliError::Failed(message) | CliError::Interrupted(message)) =
+            self;
+        let message = match (self, message.as_str()) {
+            (CliError::Interrupted(_), "") => "nothing is kept",
+            (_, message) => message,
+        };
         let words: Vec<&str> = message.split_whitespace().collect();
         for c in words.join(" ").chars() {
             if c.is_control() {

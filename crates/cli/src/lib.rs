@@ -5,11 +5,14 @@
 //! | 0 | success, also when the reader of our output went away |
 //! | 2 | bad usage or bad input; one line on standard error says what would be right |
 //! | 1 | anything else |
+//! | 130 | Ctrl-C; one line says what is kept |
 #![forbid(unsafe_code)]
 
 pub mod args;
 pub mod error;
 pub mod estimate;
+pub mod help;
+pub mod interrupt;
 pub mod looker;
 pub mod output;
 pub mod progress;
@@ -19,7 +22,7 @@ pub mod verbs;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
 use args::{Cli, Verb};
@@ -27,14 +30,18 @@ use error::CliError;
 
 /// Runs one command and tells how it ended.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let outcome = match Cli::try_parse_from(args) {
+    let parsed = help::command().try_get_matches_from(args);
+    let outcome = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => run(cli),
         Err(e) => match e.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                output::print(&e.render().to_string())
-            }
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print_styled(&e.render()),
             _ => Err(CliError::from(e)),
         },
+    };
+    let outcome = match interrupt::asked() {
+        // It came when there was nothing left to stop.
+        true if outcome.is_ok() => Err(CliError::Interrupted("all was done by then".into())),
+        _ => outcome,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,6 +54,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), CliError> {
     cli.common.prepare(&cli.verb)?;
+    interrupt::listen();
     match &cli.verb {
         Verb::List(args) => verbs::list::run(args, &cli.common),
         Verb::Show(args) => verbs::show::run(args, &cli.common),
@@ -66,5 +74,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Verb::Merge(args) => verbs::merge::run(args, &cli.common),
         Verb::Train(args) => verbs::train::run(args, &cli.common),
         Verb::Check(args) => verbs::check::run(args, &cli.common),
+        Verb::Completions(args) => verbs::completions::completions(args, &cli.common),
+        Verb::Man(args) => verbs::completions::man(args, &cli.common),
     }
 }

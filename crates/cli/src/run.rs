@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::args::Common;
 use crate::error::CliError;
+use crate::interrupt;
 use crate::output;
 
 pub use polariscope_lens::{fingerprint, fingerprint_bytes};
@@ -61,7 +62,7 @@ pub fn open(request: &Request, common: &Common) -> Result<Opened, CliError> {
         threads: common.threads.unwrap_or_else(rayon::current_num_threads),
         png: common.png(),
     };
-    let opened = run::open(request, &options)?;
+    let opened = interrupt::writing(|| run::open(request, &options))?;
     match &opened {
         Opened::Work(run) if run.is_resumed() => output::note(
             common,

@@ -28,10 +28,10 @@ mod dft_map;
 mod doughnut;
 mod entries;
 mod error;
-mod evolution;
 mod feature_drop;
 mod flip_data;
 mod g_gallery;
+mod geometry_drift;
 mod grid;
 mod images;
 mod isotropic;
@@ -105,7 +105,7 @@ pub static EXPERIMENTS: [Entry; 18] = [
     isotropic::ENTRY,
     simplicity::ENTRY,
     velocity::ENTRY,
-    evolution::ENTRY,
+    geometry_drift::ENTRY,
     labelings::ENTRY,
     feature_drop::ENTRY,
     sample_drop::ENTRY,

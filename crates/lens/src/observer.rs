@@ -55,7 +55,8 @@ pub trait Observer: Send {
         Ok(None)
     }
 
-    /// Work without pieces to count will take about so many seconds and bytes.
+    /// Work without pieces to count will take about so many seconds and bytes; it lasts until the next `expect`, `begin`
+    /// or `end`.
     fn expect(&mut self, words: &str, seconds: f64, bytes: f64) {
         let _ = (words, seconds, bytes);
     }
@@ -68,6 +69,11 @@ pub trait Observer: Send {
     /// Where the work stands, in words that say more than the count of its pieces.
     fn stand(&mut self, line: &dyn Fn() -> String) {
         let _ = line;
+    }
+
+    /// The work that begins next will take about so many seconds, in all: its first piece may be long.
+    fn foretell(&mut self, seconds: f64) {
+        let _ = seconds;
     }
 
     /// A sentence for whoever reads along.

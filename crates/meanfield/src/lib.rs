@@ -35,6 +35,7 @@ mod blocks;
 mod buffer;
 mod chain;
 mod coherent;
+mod cost;
 mod covariance;
 pub mod dual;
 mod forward;
@@ -48,6 +49,7 @@ mod window;
 
 pub use approximation::{approximations, coherent_approximations};
 pub use coherent::{Inputs, coherent, coherent_and_local};
+pub use cost::operations;
 pub use covariance::Covariance;
 pub use refusal::{Cause, Method, Refusal};
 

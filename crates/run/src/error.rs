@@ -57,6 +57,16 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A folder with files of somebody else.
+    #[error("{} is a folder with other files ({found}) and no run; give ‹out› a new folder, such as {}", path.display(), path.join(instead).display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// One of the files.
+        found: String,
+        /// A name for a folder inside.
+        instead: String,
+    },
     /// The directory is that of another run.
     #[error("{} holds another run ({difference}); give another ‹out›, or ‹force› to replace it", directory.display())]
     Another {
@@ -117,6 +127,7 @@ impl RunError {
             RunError::Unwritable { .. }
             | RunError::Read { .. }
             | RunError::NoRecord { .. }
+            | RunError::Occupied { .. }
             | RunError::Another { .. }
             | RunError::Version { .. }
             | RunError::Busy { .. }

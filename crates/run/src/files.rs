@@ -54,6 +54,23 @@ pub fn numbered(parent: &Path, stem: &str) -> Vec<u64> {
     names.filter_map(number).collect()
 }
 
+/// A file of a folder that is no run: there is no record, and more than a process leaves that was killed before it had
+/// written one.
+pub fn of_others(directory: &Path, partial: &str, record: &str) -> Option<String> {
+    if directory.join(record).exists() {
+        return None;
+    }
+    // What cannot be listed fails in its own words when it is written to.
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
+    let temporary = format!(".{record}.");
+    let mut others: Vec<String> = names
+        .filter(|name| name != partial && !name.starts_with(&temporary))
+        .collect();
+    others.sort_unstable();
+    others.into_iter().next()
+}
+
 /// Removes files named by a record, and folders that this leaves empty. A record is a file that anyone
 /// may have edited: names that lead out of the directory are passed over.
 pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), RunError> {
@@ -75,6 +92,12 @@ pub fn remove_listed(directory: &Path, names: &[String]) -> Result<(), RunError>
 pub fn is_inside(name: &str) -> bool {
     let inside = |c: Component| matches!(c, Component::Normal(_));
     Path::new(name).components().all(inside) && !name.is_empty()
+}
+
+/// Whether a process left checkpoints.
+pub fn holds_more_than_lock(partial: &Path) -> bool {
+    let entries = fs::read_dir(partial).into_iter().flatten().flatten();
+    entries.map(|e| e.file_name()).any(|name| name != "lock")
 }
 
 /// Removes checkpoints but keeps the lock that this process holds.

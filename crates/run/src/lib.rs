@@ -8,7 +8,8 @@
 //!
 //! | at `--out` | without `--force` | with `--force` |
 //! |---|---|---|
-//! | nothing, or no `run.toml` | starts | starts |
+//! | nothing, or an empty folder | starts | starts |
+//! | a folder with files and no `run.toml` | exit 2 | exit 2 |
 //! | unfinished, same configuration and version | resumes | starts over |
 //! | finished, same configuration | is left alone; its result is shown | starts over |
 //! | another configuration, or unreadable | exit 2 | starts over |
@@ -110,6 +111,8 @@ pub struct RunDirectory {
     earlier: f64,
     started: Instant,
     resumed: bool,
+    /// Whether there are checkpoints, of this or of an interrupted process.
+    checkpoints: bool,
     /// Held until the end; `None` where the file system knows no locks.
     _lock: Option<File>,
 }
@@ -122,12 +125,17 @@ pub fn open(request: &Request, options: &Options) -> Result<Opened, RunError> {
     }
 }
 
-fn open_default(runs: &Path, request: &Request, options: &Options) -> Result<Opened, RunError> {
-    let stem = format!(
+/// `geometry-lenet`.
+fn stem(request: &Request) -> String {
+    format!(
         "{}-{}",
         request.verb,
         files::plain_name(&request.architecture)
-    );
+    )
+}
+
+fn open_default(runs: &Path, request: &Request, options: &Options) -> Result<Opened, RunError> {
+    let stem = stem(request);
     let mut numbers = files::numbered(runs, &stem);
     numbers.sort_unstable();
     if !options.force {
@@ -157,11 +165,7 @@ fn open_default(runs: &Path, request: &Request, options: &Options) -> Result<Ope
 
 /// A finished run of this request: at `out`, else the newest one where runs without `--out` go.
 pub fn find(request: &Request, out: Option<&Path>) -> Option<PathBuf> {
-    let stem = format!(
-        "{}-{}",
-        request.verb,
-        files::plain_name(&request.architecture)
-    );
+    let stem = stem(request);
     let runs = Path::new(RUNS);
     let mut numbers = files::numbered(runs, &stem);
     numbers.sort_unstable_by(|a, b| b.cmp(a));
@@ -189,6 +193,13 @@ fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, 
         if record.status == Status::Finished {
             return figures::finished(path, record, options.png);
         }
+    }
+    if let Some(found) = files::of_others(path, PARTIAL, record::FILE) {
+        return Err(RunError::Occupied {
+            path: path.into(),
+            found,
+            instead: stem(request),
+        });
     }
     let partial = path.join(PARTIAL);
     fs::create_dir_all(&partial).map_err(|e| RunError::unwritable(path, e))?;
@@ -228,6 +239,7 @@ fn open_at(path: &Path, request: &Request, options: &Options) -> Result<Opened, 
         earlier: earlier.unwrap_or(0.0),
         started: Instant::now(),
         resumed: earlier.is_some(),
+        checkpoints: earlier.is_some() && files::holds_more_than_lock(&partial),
         _lock: lock,
     };
     run.save()?;
@@ -283,7 +295,13 @@ impl RunDirectory {
     /// Writes a checkpoint to `partial/`.
     pub fn checkpoint(&mut self, name: &str, content: &[u8]) -> Result<(), RunError> {
         files::write_atomically(&self.path.join(PARTIAL).join(name), content)?;
+        self.checkpoints = true;
         self.save()
+    }
+
+    /// Whether there are checkpoints to go on from.
+    pub fn has_checkpoints(&self) -> bool {
+        self.checkpoints
     }
 
     /// Reads a checkpoint that this or an interrupted process wrote.
@@ -405,6 +423,7 @@ mod tests {
         assert!(busy.to_string().contains("another process"), "{busy}");
 
         let again = work(&runs, 1, false);
+        assert!(again.has_checkpoints() && !other.has_checkpoints());
         assert!(again.path().ends_with("runs/train-lenet-1"));
         assert_eq!(
             again.restore("state").unwrap().as_deref(),
@@ -424,6 +443,32 @@ mod tests {
             Opened::Work(run) => panic!("{} was opened again", run.path().display()),
         }
         assert!(work(&runs, 1, true).path().ends_with("runs/train-lenet-3"));
+    }
+
+    #[test]
+    fn folders_of_others_are_left_alone() {
+        let folder = Folder::new("others");
+        let out = folder.0.join("work");
+        fs::create_dir_all(&out).unwrap();
+        fs::write(out.join("thesis.tex"), "mine").unwrap();
+        for force in [false, true] {
+            let e = open(&request(1), &at(&out, force)).unwrap_err();
+            let line = e.to_string();
+            assert!(
+                line.contains("thesis.tex") && line.contains("work/train-lenet"),
+                "{line}"
+            );
+            assert!(e.is_usage());
+            assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+        }
+        // Killed before its first record was whole.
+        fs::remove_file(out.join("thesis.tex")).unwrap();
+        fs::create_dir(out.join(PARTIAL)).unwrap();
+        fs::write(out.join(".run.toml.77.tmp"), "sta").unwrap();
+        assert!(matches!(
+            open(&request(1), &at(&out, false)),
+            Ok(Opened::Work(_))
+        ));
     }
 
     #[test]

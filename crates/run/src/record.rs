@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Options, Request, RunError, files};
 
-const FILE: &str = "run.toml";
+/// Its name in the directory.
+pub(crate) const FILE: &str = "run.toml";
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

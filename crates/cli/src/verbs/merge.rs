@@ -9,6 +9,7 @@ use polariscope_lens::{Clock, Device, Setup};
 use super::geometry::{SUMS, write};
 use crate::args::{ArchitectureArgs, Common};
 use crate::error::CliError;
+use crate::looker::Looker;
 use crate::run::{self, Opened, Record, Request, Status};
 
 /// What `merge` takes.
@@ -57,7 +58,9 @@ pub fn run(args: &MergeArgs, common: &Common) -> Result<(), CliError> {
     };
     let mut clock = Clock::default();
     let state = clock.time("merging", || sums(&args.shards))?;
-    let mut answer = question.merged(&graph, state, part.readouts, &mut clock)?;
+    let mut looker = Looker::new(&mut directory, common);
+    let answer = question.merged(&graph, state, part.readouts, &mut clock, &mut looker);
+    let mut answer = looker.settle(answer)?;
     write(&mut directory, &request, &mut answer)?;
     run::finish(directory, &answer.numbers, common)
 }

@@ -7,6 +7,7 @@ use polariscope_report::{Align, Table, duration, grouped, pretty};
 use super::geometry::options::QuestionArgs;
 use crate::args::{ArchitectureArgs, Common};
 use crate::error::CliError;
+use crate::looker::Looker;
 use crate::output;
 
 /// What `plan` takes.
@@ -26,7 +27,9 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     let graph = args.question.architecture(&args.architecture).graph()?;
     args.question.note_renamed(common);
     let question = args.question.question(&graph, common)?;
-    let plan = plan(&graph, &question)?;
+    let mut looker = Looker::without(common);
+    let found = plan(&graph, &question, &mut looker);
+    let plan = looker.settle(found)?;
     if common.json {
         return output::print_json(&plan);
     }

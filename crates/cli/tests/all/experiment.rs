@@ -195,12 +195,40 @@ fn bad_usage_is_one_line() {
         "there is no level '7'; the levels are 0, 10,",
     );
     wrong(&["radius"], "it has become which-geometry");
+    // The old name is taken, and what is missing is said of the new one.
+    wrong(&["evolution"], "--data cifar10:DIR");
     wrong(&["pooling", "--sigma", "1"], "not an option of pooling");
     wrong(&["which-geometry", "--sigma", "0"], "above 0");
     wrong(&["which-geometry", "--only", "direction=1"], "--sigma");
     wrong(&["which-geometry", "--accuracies", "x.csv"], "x.csv");
     wrong(&["list", "--runs", "2"], "--runs is not an option of list");
     wrong(&["list", "--out", "x"], "writes no files");
+}
+
+/// Whoever types the old name gets the experiment, and the new name in a line.
+#[test]
+fn an_experiment_goes_by_its_old_name_too() {
+    let dir = directory("experiment-renamed");
+    let said = |name: &str| {
+        let args = [
+            "experiment",
+            name,
+            "--data",
+            "cifar10:nowhere",
+            "--out",
+            "e",
+        ];
+        let said = String::from_utf8(run(&dir, &args).stderr).unwrap();
+        assert!(said.contains("nowhere"), "{said}");
+        said.lines().next().unwrap_or_default().to_string()
+    };
+    assert_eq!(
+        said("evolution"),
+        "experiment evolution is called geometry-drift now"
+    );
+    assert!(!said("geometry-drift").contains("is called"));
+    let record = fs::read_to_string(dir.join("e/run.toml")).unwrap();
+    assert!(record.contains("geometry-drift"), "{record}");
 }
 
 /// Every registered experiment is listed and every listed one is registered, in the same order.

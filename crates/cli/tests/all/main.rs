@@ -2,6 +2,7 @@
 
 mod align;
 mod bad_input;
+mod bad_list;
 mod browser;
 mod check;
 mod common;
@@ -12,6 +13,8 @@ mod examples;
 mod experiment;
 mod geometry;
 mod init;
+#[cfg(target_os = "linux")]
+mod interrupt;
 mod kernel;
 mod planted;
 mod predict;
@@ -20,5 +23,7 @@ mod run_directory;
 mod show;
 mod spectrum;
 mod symmetry;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod train;
 mod usage;

@@ -271,6 +271,24 @@ fn unwritable_places_are_refused() {
 }
 
 #[test]
+fn a_folder_that_is_no_run_is_left_alone() {
+    let dir = directory("rd-folder");
+    fs::create_dir(dir.join("run")).unwrap();
+    fs::write(dir.join("run/thesis.tex"), "mine").unwrap();
+    for more in [&[][..], &["--force"]] {
+        let line = refused(&dir, &[&SHOW[..], more].concat());
+        for mention in ["thesis.tex", "--out", "run/show-lenet"] {
+            assert!(line.contains(mention), "{line}");
+        }
+    }
+    assert_eq!(fs::read_dir(dir.join("run")).unwrap().count(), 1);
+    succeed(&dir, &["show", "lenet", "--out", "run/show-lenet"]);
+    // An empty folder is a place for a run.
+    fs::create_dir(dir.join("empty")).unwrap();
+    succeed(&dir, &["show", "lenet", "--out", "empty"]);
+}
+
+#[test]
 fn a_directory_in_use_is_refused() {
     let dir = directory("rd-lock");
     fs::create_dir_all(dir.join("run/partial")).unwrap();

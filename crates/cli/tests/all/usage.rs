@@ -31,6 +31,8 @@ fn help_and_version_succeed() {
         &["symmetry", "--help"],
         &["experiment", "--help"],
         &["predict", "--help"],
+        &["completions", "--help"],
+        &["man", "--help"],
     ] {
         let text = succeed(&dir, args);
         assert!(text.contains("Usage: polariscope"), "{text}");
@@ -39,6 +41,57 @@ fn help_and_version_succeed() {
     assert_eq!(
         succeed(&dir, &["--version"]),
         format!("polariscope {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn every_verb_shows_examples_of_itself() {
+    let dir = directory("examples-of-verbs");
+    let all = succeed(&dir, &["--help"]);
+    let verbs = polariscope::help::command();
+    for verb in verbs.get_subcommands().map(|c| c.get_name()) {
+        let line = format!("\n  {verb} ");
+        assert_eq!(all.matches(&line).count(), 1, "{verb} in {all}");
+        let own = succeed(&dir, &[verb, "--help"]);
+        let examples = own.split("Examples:\n").nth(1).unwrap_or_default();
+        assert!(
+            examples.starts_with(&format!("  polariscope {verb}")),
+            "{own}"
+        );
+    }
+}
+
+#[test]
+fn no_experiment_has_the_name_of_a_verb() {
+    let command = polariscope::help::command();
+    let verbs: Vec<&str> = command.get_subcommands().map(|c| c.get_name()).collect();
+    for entry in polariscope::verbs::experiment::registry::entries() {
+        assert!(
+            !verbs.contains(&entry.about().name),
+            "{}",
+            entry.about().name
+        );
+    }
+    assert!(verbs.contains(&"evolution"));
+}
+
+#[test]
+fn completions_and_manual_pages_are_those_of_the_command() {
+    let dir = directory("completions");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = succeed(&dir, &["completions", shell]);
+        assert!(
+            script.contains("polariscope") && script.contains("geometry"),
+            "{shell}"
+        );
+        assert!(script.contains("samples"), "{shell}");
+    }
+    let page = succeed(&dir, &["man"]);
+    assert!(page.contains(".TH") && page.contains("geometry"), "{page}");
+    let page = succeed(&dir, &["man", "geometry"]);
+    assert!(
+        page.contains("\\-\\-samples") && page.contains("\\-\\-seed"),
+        "{page}"
     );
 }
 
@@ -113,6 +166,9 @@ fn bad_usage_is_one_line_that_helps() {
         (&["show", "two\nlines"], &["two"]),
         (&["show", ""], &["architecture"]),
         (&["list", "--out", "x"], &["--out", "list"]),
+        (&["completions", "fsh"], &["fsh", "fish"]),
+        (&["completions"], &["<SHELL>"]),
+        (&["man", "geometri"], &["geometri", "geometry"]),
     ];
     for (args, mentions) in cases {
         let line = refused(&dir, args);

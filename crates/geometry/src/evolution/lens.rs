@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{KnownFrom, Moved};
 use super::{Evolution, EvolutionConfig, GROUPS, evolution, finite_steps};
+use crate::lens::foretell::seconds;
 use crate::{GeometryError, Kron, Output, Probe, exact};
 
 /// Networks of the check by finite steps.
@@ -143,6 +144,9 @@ fn measured<T: Number>(
     observer: &mut dyn Observer,
 ) -> Result<Evolution, GeometryError> {
     let samples = problem.train();
+    // The loss at every sample, and twice as much as a gradient at every point.
+    let gradients = samples.len() + 2 * config.probes;
+    observer.foretell(seconds(&problem.graph, config.networks, gradients));
     observer.begin(Work {
         unit: "networks".into(),
         first: 0,

@@ -21,6 +21,7 @@ impl Resolved {
     ) -> Result<Answer, GeometryError> {
         let (matrix, local) = clock.time("closed form", || self.closed_matrix(graph, observer))?;
         let (spectrum, summary) = clock.time("spectrum", || {
+            self.foretell_spectrum(&matrix, observer);
             let spectrum = Spectrum::on(self.setup.device, &matrix)?;
             let summary = Summary::of(&spectrum);
             Ok::<_, GeometryError>((spectrum, summary))
@@ -46,19 +47,26 @@ impl Resolved {
         if let (Method::MeanField, Gradient::Coherent, Probe::Gauss { sigma }) =
             (self.method, self.gradient, probe)
         {
+            self.foretell_form(graph, self.method, observer);
             let [coherent, local] = coherent_and_local(graph, *sigma, output)?;
             return Ok((coherent, Some(local)));
         }
         let g = match self.method {
             Method::Kernel => self.by_kernel(graph, observer)?,
-            method => self.by_form(graph, method)?,
+            method => self.by_form(graph, method, observer)?,
         };
         Ok((g, None))
     }
 
     /// By the exact form, or else by the mean field.
-    pub(super) fn by_form(&self, graph: &Graph, form: Method) -> Result<Kron, GeometryError> {
+    pub(super) fn by_form(
+        &self,
+        graph: &Graph,
+        form: Method,
+        observer: &mut dyn Observer,
+    ) -> Result<Kron, GeometryError> {
         let (probe, probes, output) = (&self.probe, self.probes, self.output);
+        self.foretell_form(graph, form, observer);
         match (form, self.gradient) {
             (Method::Exact, _) => exact(graph, probe, output),
             (_, Gradient::Coherent) => coherent(graph, probe, probes, output, self.setup.seed),

@@ -1,6 +1,7 @@
 //! How a sampled geometry and the closed form of the same question agree.
 
 use polariscope_graph::Graph;
+use polariscope_lens::Observer;
 
 use super::answer::{Agreement, Answer};
 use super::resolved::Resolved;
@@ -16,6 +17,7 @@ impl Resolved {
         graph: &Graph,
         sampled: &Sampled,
         answer: &mut Answer,
+        observer: &mut dyn Observer,
     ) -> Result<(), GeometryError> {
         let plain = self.method == Method::Sample
             && !matches!(self.gradient, Gradient::Dipole { .. })
@@ -27,7 +29,8 @@ impl Resolved {
             Method::Exact => "the exact closed form",
             _ => "the mean field (an approximation here)",
         };
-        let matrix = self.by_form(graph, form)?;
+        let matrix = self.by_form(graph, form, observer)?;
+        self.foretell_spectrum(&matrix, observer);
         let spectrum = Spectrum::on(self.setup.device, &matrix)?;
         let (similar, trace) = (sampled.corr(&matrix)?, sampled.trace());
         let ratio = matrix.trace() / trace.value;

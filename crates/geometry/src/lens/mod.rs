@@ -16,6 +16,7 @@ mod answer;
 mod closed;
 mod compare;
 mod files;
+pub(crate) mod foretell;
 mod price;
 mod question;
 mod resolved;
@@ -38,7 +39,7 @@ pub use sampled::Part;
 pub use source::{Inputs, Origin, Provenance, Voice};
 pub use top::{First, Planned};
 
-use crate::sample::Float;
+use crate::sample::{Float, PILOTS};
 use crate::{GeometryError, Kron, Method, Readouts, Sampled, Shard, State};
 
 /// The geometry of a network: everything that is found when `question` is asked.
@@ -82,17 +83,19 @@ impl Resolved {
         let mut clock = Clock::default();
         let mut answer = match self.method {
             Method::Sample | Method::Mixed => {
+                let few = (PILOTS, self.probes);
+                self.foretell_networks(graph, "planning", few, observer);
                 let sampler = clock.time("planning", || self.sampler::<T>(graph, Shard::WHOLE))?;
-                let state = clock.time("sampling", || self.sample(&sampler, observer))?;
+                let state = clock.time("sampling", || self.sample(graph, &sampler, observer))?;
                 let readouts = sampler.config().readouts;
                 let mean_gradient = sampler.mean_gradient(&state);
                 let sampled = sampler.finish(state)?;
-                let mut answer = self.of_sample(graph, &sampled, readouts, &mut clock)?;
+                let mut answer = self.of_sample(graph, &sampled, readouts, &mut clock, observer)?;
                 answer.mean_gradient = mean_gradient;
                 answer.numbers.networks = Some(sampled.networks() / self.batches);
                 if self.weights.is_empty() {
                     clock.time("closed form to compare with", || {
-                        self.compare(graph, &sampled, &mut answer)
+                        self.compare(graph, &sampled, &mut answer, observer)
                     })?;
                 }
                 answer.source = self.source(graph, &answer.numbers);
@@ -133,7 +136,7 @@ impl Resolved {
             });
         }
         let sampler = self.sampler::<T>(graph, Shard::WHOLE)?;
-        let state = self.sample(&sampler, observer)?;
+        let state = self.sample(graph, &sampler, observer)?;
         let sampled = sampler.finish(state)?;
         Ok(Matrix {
             g: sampled.matrix(),
@@ -162,9 +165,10 @@ impl Resolved {
         state: State,
         readouts: Readouts,
         clock: &mut Clock,
+        observer: &mut dyn Observer,
     ) -> Result<Answer, GeometryError> {
         let sampled = Sampled::new(state, self.centring);
-        let mut answer = self.of_sample(graph, &sampled, readouts, clock)?;
+        let mut answer = self.of_sample(graph, &sampled, readouts, clock, observer)?;
         answer.numbers.seconds = clock.stages().clone();
         Ok(answer)
     }

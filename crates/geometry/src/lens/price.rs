@@ -6,13 +6,13 @@
 use std::time::{Duration, Instant};
 
 use polariscope_graph::Graph;
-use polariscope_lens::Dtype;
+use polariscope_lens::{Dtype, Observer};
 use polariscope_report::{duration, grouped};
 use serde::{Deserialize, Serialize};
 
 use super::question::{ERROR, Question};
 use crate::sample::Float;
-use crate::{GeometryError, Gradient, Limit, Method, Shard};
+use crate::{GROUPS, GeometryError, Gradient, Limit, Method, Shard};
 
 /// The pilot takes at least this long, where networks are fast.
 const PILOT: Duration = Duration::from_secs(2);
@@ -67,12 +67,16 @@ impl Question {
 }
 
 /// What it would cost to sample the geometry to precisions around the one that `question` asks for.
-pub fn plan(graph: &Graph, question: &Question) -> Result<SamplingPlan, GeometryError> {
+pub fn plan(
+    graph: &Graph,
+    question: &Question,
+    observer: &mut dyn Observer,
+) -> Result<SamplingPlan, GeometryError> {
     let free = Question {
         limit: None,
         ..question.clone()
     };
-    let closed_form = match free.resolve(graph)?.method {
+    let closed_form = match free.resolve_observed(graph, observer)?.method {
         closed @ (Method::Exact | Method::MeanField) => Some(closed),
         Method::Kernel | Method::Sample | Method::Mixed => None,
     };
@@ -85,8 +89,8 @@ pub fn plan(graph: &Graph, question: &Question) -> Result<SamplingPlan, Geometry
         ..question.clone()
     };
     match question.setup.dtype {
-        Dtype::F32 => measure::<f32>(graph, &sampled, question.error(), closed_form),
-        Dtype::F64 => measure::<f64>(graph, &sampled, question.error(), closed_form),
+        Dtype::F32 => measure::<f32>(graph, &sampled, question.error(), closed_form, observer),
+        Dtype::F64 => measure::<f64>(graph, &sampled, question.error(), closed_form, observer),
     }
 }
 
@@ -95,8 +99,12 @@ fn measure<T: Float>(
     question: &Question,
     wanted: f64,
     closed_form: Option<Method>,
+    observer: &mut dyn Observer,
 ) -> Result<SamplingPlan, GeometryError> {
-    let question = question.resolve(graph)?;
+    let question = question.resolve_observed(graph, observer)?;
+    // Two waves at least, of as many networks as there are groups.
+    let (few, waves) = (2 * GROUPS as u64, "a pilot of a few networks");
+    question.foretell_networks(graph, waves, (few, question.probes), observer);
     let sampler = question.sampler::<T>(graph, Shard::WHOLE)?;
     let mut state = sampler.start();
     // The first wave makes plans and workspaces.
@@ -105,6 +113,7 @@ fn measure<T: Float>(
     while !sampler.done(&state) && (state.networks() == before || started.elapsed() < PILOT) {
         sampler.advance(&mut state)?;
     }
+    observer.end();
     let timed = (state.networks() - before).max(1);
     let seconds_a_network = started.elapsed().as_secs_f64() / timed as f64;
     let sample = sampler.finish(state)?;

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use polariscope_graph::{Graph, Op};
-use polariscope_lens::{Dtype, Setup};
+use polariscope_lens::{Dtype, Observer, Quiet, Setup};
 use polariscope_meanfield::{ExactProbe, approximations, exact_applies, mean_field_applies};
 use polariscope_network::multiplications;
 use polariscope_random::Stream;
 use serde::{Deserialize, Serialize};
 
 use super::resolved::{Integrate, Resolved};
-use crate::sample::Float;
+use crate::sample::{Float, PILOT_PROBES, PILOTS};
 use crate::{Centring, GROUPS, GeometryError, Gradient, Limit, Method, Output, Probe, best_probes};
 
 /// Relative standard error at which sampling stops where nothing else is said: Corr(Ĝ, G) is about 0.995.
@@ -103,17 +103,35 @@ enum Wanted {
 impl Question {
     /// Chooses what was left open, and refuses what this network has no answer to, or not in this memory.
     pub fn resolve(&self, graph: &Graph) -> Result<Resolved, GeometryError> {
-        let resolved = self.settle(graph, Wanted::Matrix)?;
+        self.resolve_observed(graph, &mut Quiet)
+    }
+
+    /// The same while somebody looks on: a pilot may take seconds.
+    pub fn resolve_observed(
+        &self,
+        graph: &Graph,
+        observer: &mut dyn Observer,
+    ) -> Result<Resolved, GeometryError> {
+        let resolved = self.settle(graph, Wanted::Matrix, observer)?;
         resolved.check(graph)?;
         Ok(resolved)
     }
 
     /// The same for the first directions alone, without the matrix.
-    pub fn resolve_first(&self, graph: &Graph) -> Result<Resolved, GeometryError> {
-        self.settle(graph, Wanted::First)
+    pub fn resolve_first(
+        &self,
+        graph: &Graph,
+        observer: &mut dyn Observer,
+    ) -> Result<Resolved, GeometryError> {
+        self.settle(graph, Wanted::First, observer)
     }
 
-    fn settle(&self, graph: &Graph, wanted: Wanted) -> Result<Resolved, GeometryError> {
+    fn settle(
+        &self,
+        graph: &Graph,
+        wanted: Wanted,
+        observer: &mut dyn Observer,
+    ) -> Result<Resolved, GeometryError> {
         let mut resolved = self.choose(graph)?;
         let drawn = resolved.method == Method::Sample && self.weights.is_empty();
         if drawn && self.probes.is_none() && self.compat.is_none() {
@@ -122,10 +140,13 @@ impl Question {
                 Wanted::Matrix => resolved.check(graph)?,
                 Wanted::First => resolved.check_question(graph)?,
             }
+            let words = "a pilot for the number of probes";
+            resolved.foretell_networks(graph, words, (PILOTS, PILOT_PROBES), observer);
             resolved.probes = match self.setup.dtype {
                 Dtype::F32 => pilot::<f32>(graph, &resolved)?,
                 Dtype::F64 => pilot::<f64>(graph, &resolved)?,
             };
+            observer.end();
         }
         Ok(resolved)
     }

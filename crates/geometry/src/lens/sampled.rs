@@ -6,11 +6,12 @@ use polariscope_report::counted;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::foretell::seconds;
 use super::resolved::{Integrate, Resolved};
 use crate::sample::Float;
 use crate::{
-    GeometryError, Limit, MOST, Method, Readouts, SampleConfig, Sampled, Sampler, Shard, Spectrum,
-    State, best_readouts,
+    GROUPS, GeometryError, Limit, MOST, Method, Readouts, SampleConfig, Sampled, Sampler, Shard,
+    Spectrum, State, best_readouts,
 };
 
 /// One part of the networks.
@@ -34,7 +35,7 @@ impl Resolved {
     ) -> Result<Part, GeometryError> {
         self.check_parts()?;
         let sampler = self.sampler::<T>(graph, shard)?;
-        let state = self.sample(&sampler, observer)?;
+        let state = self.sample(graph, &sampler, observer)?;
         Ok(Part {
             networks: state.networks(),
             readouts: sampler.config().readouts,
@@ -79,6 +80,7 @@ impl Resolved {
     /// Runs a sampler to its end, with progress and checkpoints.
     pub(super) fn sample<T: Float>(
         &self,
+        graph: &Graph,
         sampler: &Sampler<T>,
         observer: &mut dyn Observer,
     ) -> Result<State, GeometryError> {
@@ -88,9 +90,13 @@ impl Resolved {
         };
         // A stop rule knows no end before there is something to see.
         if state.networks() == 0 && matches!(sampler.limit(), Limit::Error(_)) {
+            let first = (GROUPS as u64, self.probes);
+            self.foretell_networks(graph, "the first networks", first, observer);
             sampler.advance(&mut state)?;
         }
         let total = sampler.expected(&state).unwrap_or(MOST);
+        let left = total.saturating_sub(state.networks());
+        observer.foretell(seconds(graph, left, self.probes));
         observer.begin(Work {
             unit: "networks".into(),
             first: state.networks(),
@@ -106,8 +112,7 @@ impl Resolved {
         });
         while !sampler.done(&state) {
             sampler.advance(&mut state)?;
-            let unfinished = !sampler.done(&state);
-            observer.advance(state.networks(), &|| unfinished.then(|| state.to_bytes()))?;
+            observer.advance(state.networks(), &|| Some(state.to_bytes()))?;
         }
         observer.end();
         Ok(state)
@@ -120,11 +125,13 @@ impl Resolved {
         sampled: &Sampled,
         readouts: Readouts,
         clock: &mut Clock,
+        observer: &mut dyn Observer,
     ) -> Result<Answer, GeometryError> {
         let mut matrix = sampled.matrix();
         matrix.factor.iter_mut().for_each(|x| *x *= self.scale);
         clock.time("spectrum", || {
             let device = self.setup.device;
+            self.foretell_spectrum(&matrix, observer);
             let mut spectrum = Spectrum::on(device, &matrix)?;
             sampled.add_errors(&mut spectrum);
             spectrum

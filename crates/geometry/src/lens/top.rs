@@ -6,8 +6,9 @@ use polariscope_lens::{Dtype, Observer, Stopped, Work, afford};
 use polariscope_report::{Axis, Page, Plot, Section, Series, counted, pretty};
 use serde::{Deserialize, Serialize};
 
+use super::foretell::seconds;
 use super::resolved::Resolved;
-use crate::sample::Float;
+use crate::sample::{Float, PILOTS};
 use crate::{GeometryError, Gradient, Limit, Method, TopSampler};
 
 /// Networks where nothing is said.
@@ -60,7 +61,13 @@ impl Resolved {
     }
 
     /// Plans the first `k` directions, without the matrix; refuses those that cannot be had.
-    pub fn first<'a>(&'a self, graph: &'a Graph, k: usize) -> Result<Planned<'a>, GeometryError> {
+    pub fn first<'a>(
+        &'a self,
+        graph: &'a Graph,
+        k: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Planned<'a>, GeometryError> {
+        self.foretell_networks(graph, "planning", (PILOTS, self.probes), observer);
         Ok(match self.setup.dtype {
             Dtype::F32 => {
                 let sampler = self.first_sampler::<f32>(graph, k)?;
@@ -79,18 +86,17 @@ impl Resolved {
         sampler: &TopSampler<T>,
         observer: &mut dyn Observer,
     ) -> Result<First, GeometryError> {
-        let (mut begun, mut stopped) = (false, None::<Stopped>);
-        let top = sampler.run(|done, total| {
-            if !begun {
-                begun = true;
-                observer.begin(Work {
-                    unit: "networks, three times each".into(),
-                    first: 0,
-                    total,
-                    words: counted(total / 3, "network"),
-                    bytes: sampler.memory(),
-                });
-            }
+        let (total, probes) = (sampler.pieces(), sampler.config().probes);
+        observer.foretell(seconds(graph, total, probes));
+        observer.begin(Work {
+            unit: "networks, three times each".into(),
+            first: 0,
+            total,
+            words: counted(total / 3, "network"),
+            bytes: sampler.memory(),
+        });
+        let mut stopped = None::<Stopped>;
+        let top = sampler.run(|done, _| {
             stopped = stopped.or(observer.advance(done, &|| None).err());
         })?;
         observer.end();

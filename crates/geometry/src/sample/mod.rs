@@ -27,8 +27,10 @@ pub use polariscope_lens::Shard;
 use polariscope_network::Weights;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use pilot::PILOT_PROBES;
 pub use pilot::{best_probes, best_readouts};
 pub use readout::Readouts;
+pub(crate) use source::PILOTS;
 pub use source::{Centring, Config};
 pub use statistics::Sampled;
 pub use sum::Float;

@@ -15,7 +15,7 @@ use crate::{GeometryError, Gradient};
 const PILOT_READOUTS: usize = 4;
 /// Probes of each pilot: the scatter of the gradients adds to a pilot's coherent trace some √2/16 of itself at most,
 /// and over D directions that are alike √D less.
-const PILOT_PROBES: usize = 16;
+pub(crate) const PILOT_PROBES: usize = 16;
 /// The most probes for each network: with more, a gradient is better spent on another network.
 const MOST: usize = 64;
 

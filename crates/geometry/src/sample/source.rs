@@ -105,7 +105,7 @@ pub enum Centring {
 }
 
 /// Networks whose gradients set the scale and the numbers of read-outs and probes.
-pub(super) const PILOTS: u64 = 8;
+pub(crate) const PILOTS: u64 = 8;
 /// What drawing a weight costs in multiplications.
 const DRAW: f64 = 70.0;
 

@@ -95,6 +95,11 @@ impl<T: Float> TopSampler<T> {
         8.0 * (self.source.dim() * (4 * self.columns + rows)) as f64
     }
 
+    /// Networks of all passes.
+    pub fn pieces(&self) -> u64 {
+        PASSES * self.networks
+    }
+
     /// Runs the passes; `progress` is told how many networks of all passes are done.
     pub fn run(&self, mut progress: impl FnMut(u64, u64)) -> Result<Top, GeometryError> {
         let (dim, columns) = (self.source.dim(), self.columns);

@@ -3,11 +3,9 @@
 //! The NTK's path f_t comes from one eigendecomposition; where no times are asked for it is sampled at times spaced evenly in
 //! log t, from a tenth of 1/μ₁, before anything is learnt, to ten times 1/μ_n, when all is.
 
-use std::time::Instant;
-
-use polariscope_lens::Observer;
+use polariscope_lens::{Observer, foretell_cubic};
 use polariscope_linalg::{symmetric_eigen, symmetric_eigenvalues};
-use polariscope_report::{Align, Table, counted, duration, memory};
+use polariscope_report::{Align, Table, counted};
 use serde::{Deserialize, Serialize};
 
 use super::Question;
@@ -21,12 +19,6 @@ use crate::kernel::Kind;
 const TIMES: usize = 30;
 /// It begins this far before 1/μ₁ and ends this far after 1/μ_n.
 const MARGIN: f64 = 10.0;
-/// Side of the block whose decomposition is timed to estimate the rest.
-const PILOT: usize = 512;
-/// Smaller ones are not worth an estimate.
-const LARGE: usize = 2 * PILOT;
-/// Nor are those that take fewer seconds and bytes than these.
-const WAIT: (f64, f64) = (10.0, (1u64 << 30) as f64);
 
 /// What was learnt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,7 +56,19 @@ impl Learnt {
         targets: &Targets,
         observer: &mut dyn Observer,
     ) -> Result<Self, KernelsError> {
-        foretell(grams, targets, observer);
+        let (n, m) = targets.samples();
+        let words = format!("learning {}", counted(n as u64, "sample"));
+        let matrices = 4.0 + m as f64 / n as f64;
+        foretell_cubic(
+            observer,
+            &words,
+            (&grams.train, n),
+            matrices,
+            |block, rows| {
+                // What the pilot finds is of no interest, and what is wrong shows again.
+                let _ = symmetric_eigen(block, rows);
+            },
+        );
         let learnt = match question.kind {
             Kind::Ntk => descend(question, grams, targets),
             Kind::Nngp => infer(question, grams, targets),
@@ -171,32 +175,4 @@ fn infer(question: &Question, grams: &Grams, targets: &Targets) -> Result<Learnt
         eigenvalues,
         conditioning: posterior.conditioning(),
     })
-}
-
-/// Says how long the solve takes, where that is long.
-fn foretell(grams: &Grams, targets: &Targets, observer: &mut dyn Observer) {
-    let (n, m) = targets.samples();
-    if n < LARGE {
-        return;
-    }
-    let block: Vec<f64> = grams
-        .train
-        .chunks_exact(n)
-        .take(PILOT)
-        .flat_map(|row| row[..PILOT].iter().copied())
-        .collect();
-    let started = Instant::now();
-    if symmetric_eigen(&block, PILOT).is_ok() {
-        let cubes = (n as f64 / PILOT as f64).powi(3);
-        let seconds = started.elapsed().as_secs_f64() * cubes;
-        let bytes = 8.0 * (n * (4 * n + m)) as f64;
-        if seconds >= WAIT.0 || bytes >= WAIT.1 {
-            observer.note(&format!(
-                "learning {}: about {} and {}",
-                counted(n as u64, "sample"),
-                duration(seconds),
-                memory(bytes)
-            ));
-        }
-    }
 }

@@ -1,6 +1,9 @@
 //! Products of spheres: theory, then sampled points.
 
-use polariscope_lens::{Observer, Work, afford};
+use std::time::Instant;
+
+use polariscope_lens::{Observer, Work, afford, foretell_cubic};
+use polariscope_linalg::symmetric_eigenvalues;
 use polariscope_report::counted;
 
 use super::{Answer, Levels, Plateau, Points, Question, Spectrum, System, bands, fit, regress};
@@ -12,6 +15,8 @@ const CHECKED: usize = 3;
 const FITTED: usize = 800;
 /// Vectors of degrees that are fitted at most: every pair of points evaluates each.
 const MEMBERS: f64 = 3000.0;
+/// Points whose pairs are timed to estimate the rest.
+const PILOT: usize = 48;
 /// Levels that are learnt, each a few times anew.
 const LESSONS: usize = 8;
 const DRAWS: u64 = 3;
@@ -65,9 +70,21 @@ impl Job {
         let others = others.filter_map(|s| of(s).ok()).collect();
         let mut levels = Levels::new(&spectrum, profile, train.unwrap_or(m));
         let mut eigenvalues = Vec::new();
+        let pilot = Points::draw(product, PILOT, setup.seed, 0);
         if m >= 2 {
             let points = Points::draw(product, m, setup.seed, 0);
-            eigenvalues = points.eigenvalues(system, profile)?;
+            let pairs = (m as f64 / PILOT as f64).powi(2);
+            observer.expect(
+                &format!("the kernel of {}", counted(m as u64, "point")),
+                pairs * timed(&|| drop(pilot.gram(system, profile))),
+                BYTES * (m as f64).powi(2),
+            );
+            let gram = points.gram(system, profile);
+            foretell_cubic(observer, "eigenvalues", (&gram, m), 4.0, |block, rows| {
+                // What the pilot finds is of no interest, and what is wrong shows again.
+                let _ = symmetric_eigenvalues(block, rows);
+            });
+            eigenvalues = points.eigenvalues_of(gram)?;
             levels.plateaus = bands(&spectrum, m)
                 .unwrap_or_default()
                 .iter()
@@ -75,14 +92,26 @@ impl Job {
                 .collect();
             let few = Points::draw(product, m.min(FITTED), setup.seed, 1);
             if let Some(order) = checkable(&spectrum) {
+                let pairs = (few.len() as f64 / PILOT as f64).powi(2);
+                observer.expect(
+                    &format!("every pair of {}", counted(few.len() as u64, "point")),
+                    // Too few points for a fit take no time, and are no estimate.
+                    pairs * timed(&|| drop(fit(&spectrum, profile, &pilot, order))),
+                    0.0,
+                );
                 for fitted in fit(&spectrum, profile, &few, order)? {
                     levels.levels[fitted.level].sampled = Some(fitted.eigenvalue);
                 }
             }
+            observer.end();
         }
         if let Some(m) = train {
             let seen = spectrum.levels.iter().take_while(|l| l.eigenvalue > 0.0);
             let lessons = seen.count().min(LESSONS);
+            let entries = (DRAWS * lessons as u64) as f64 * (m as f64).powi(2);
+            let pilot_entries = (PILOT * PILOT) as f64;
+            let pilot = timed(&|| drop(pilot.gram(system, profile)));
+            observer.foretell(entries / pilot_entries * pilot);
             observer.begin(Work {
                 unit: "lessons".into(),
                 first: 0,
@@ -105,6 +134,13 @@ impl Job {
             levels,
         })
     }
+}
+
+/// Seconds that something takes.
+fn timed(work: &dyn Fn()) -> f64 {
+    let started = Instant::now();
+    work();
+    started.elapsed().as_secs_f64()
 }
 
 /// The highest order whose classes are few enough to be fitted.

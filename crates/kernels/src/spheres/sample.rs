@@ -99,8 +99,12 @@ impl Points {
 
     /// Eigenvalues of the Gram matrix over the number of points, largest first.
     pub fn eigenvalues(&self, system: System, profile: &Profile) -> Result<Vec<f64>, SphereError> {
+        self.eigenvalues_of(self.gram(system, profile))
+    }
+
+    /// The same for a Gram matrix that is there.
+    pub(super) fn eigenvalues_of(&self, mut gram: Vec<f64>) -> Result<Vec<f64>, SphereError> {
         let m = self.len();
-        let mut gram = self.gram(system, profile);
         gram.iter_mut().for_each(|k| *k /= m as f64);
         symmetric_eigenvalues(&gram, m).map_err(|_| SphereError::Decomposition)
     }

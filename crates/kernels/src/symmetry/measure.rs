@@ -3,10 +3,11 @@
 use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
 use polariscope_graph::{Graph, Law};
-use polariscope_lens::Observer;
+use polariscope_lens::{Observer, Work};
 use polariscope_network::{Network, NetworkError, Weights, multiplications};
 use polariscope_nngp::{Kernel, NngpError};
 use polariscope_random::Stream;
+use polariscope_report::counted;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
 use super::{
@@ -23,6 +24,9 @@ const RUNS: f64 = 1e11;
 const MATCH: f64 = 3e10;
 /// Arithmetic that the kernels under one group may take.
 const KERNEL: f64 = 1e12;
+/// What a thread does of either in a second, about.
+const KERNEL_RATE: f64 = 2e9;
+const RUN_RATE: f64 = 1e10;
 /// Largest sample that is rotated as a whole.
 const WHOLE: usize = 4096;
 /// Momentum, mini-batches and L2 together.
@@ -136,6 +140,11 @@ pub fn measure(
         Err(e @ NngpError::Cuda(_)) => return Err(e.into()),
         Err(refusal) => (None, Some(refusal.to_string())),
     };
+    observer.foretell(seconds(
+        graph,
+        kernel.as_ref(),
+        (material.labels.len(), steps),
+    ));
     let groups = groups(
         graph,
         [followed, deduction.infinite.group, deduction.finite.group],
@@ -166,7 +175,15 @@ pub fn measure(
         samples: material.labels.len(),
         steps,
     };
-    for group in groups {
+    observer.begin(Work {
+        unit: "groups".into(),
+        first: 0,
+        total: groups.len() as u64,
+        words: format!("checking {}", counted(groups.len() as u64, "group")),
+        bytes: 0.0,
+    });
+    for (done, group) in groups.into_iter().enumerate() {
+        observer.advance(done as u64, &|| None)?;
         observer.note(&format!("checking {}", group.name(graph.input())));
         let dim = graph.input().len();
         let whole = group.cell == Cell::All && group.elements == Elements::Orthogonal;
@@ -200,6 +217,18 @@ pub fn measure(
         });
     }
     Ok(measured)
+}
+
+/// Seconds that kernels and runs under all groups take, about.
+fn seconds(graph: &Graph, kernel: Option<&Kernel>, (samples, steps): (usize, usize)) -> f64 {
+    let groups = Group::SIX.len() as f64;
+    let kernels = kernel.filter(|k| affordable(k, samples)).map_or(0.0, |k| {
+        k.operations() * (samples * (samples + 1)) as f64 * groups
+    });
+    let run = 3.0 * multiplications(graph) as f64 * (steps * BATCH) as f64;
+    // That on the samples as they are, two that the answer needs, and others while they are cheap.
+    let runs = (3.0 + RUNS / run).min(groups) * run;
+    (kernels / KERNEL_RATE + runs / RUN_RATE) / rayon::current_num_threads() as f64
 }
 
 fn affordable(kernel: &Kernel, samples: usize) -> bool {

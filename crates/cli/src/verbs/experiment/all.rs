@@ -10,6 +10,7 @@ use super::registry::entries;
 use super::{ExperimentArgs, Name, place, runner};
 use crate::args::{Common, Dtype};
 use crate::error::CliError;
+use crate::interrupt;
 use crate::output;
 use crate::run::write_atomically;
 
@@ -84,6 +85,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
         };
         let started = Instant::now();
         let found = one(entry, data, (args, common));
+        interrupt::keep_part("experiments that are finished are kept; the same command goes on");
         let took = duration(started.elapsed().as_secs_f64());
         match found {
             Ok(Answer {
@@ -98,6 +100,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
                 (undecided as u64).into(),
                 took.into(),
             ]),
+            Err(e @ CliError::Interrupted(_)) => return Err(e),
             Err(e) => {
                 failed += 1;
                 table.push([about.name, "", "", "", &e.to_string()].map(Into::into));

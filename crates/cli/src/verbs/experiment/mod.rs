@@ -5,7 +5,6 @@
 
 mod all;
 mod list;
-mod look;
 pub mod registry;
 mod runner;
 mod settings;
@@ -110,6 +109,8 @@ pub struct ExperimentArgs {
 pub enum Name {
     /// One experiment.
     One(&'static dyn Entry),
+    /// The same, by what it was called once.
+    Renamed(&'static str, &'static dyn Entry),
     /// Name them.
     List,
     /// Run every one.
@@ -119,6 +120,8 @@ pub enum Name {
 /// Names that are no experiment.
 const LIST: &str = "list";
 const ALL: &str = "all";
+/// What experiments were called, and are called now: no experiment has the name of a verb.
+const RENAMED: [(&str, &str); 1] = [("evolution", "geometry-drift")];
 
 impl std::fmt::Debug for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,7 +133,7 @@ impl Name {
     /// As it is typed.
     fn text(self) -> &'static str {
         match self {
-            Name::One(entry) => entry.about().name,
+            Name::One(entry) | Name::Renamed(_, entry) => entry.about().name,
             Name::List => LIST,
             Name::All => ALL,
         }
@@ -149,6 +152,11 @@ impl FromStr for Name {
             // What which-geometry was called while it had directions that a geometry had chosen.
             "radius" => return Err("it has become which-geometry".into()),
             _ => {}
+        }
+        if let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == text)
+            && let Some(entry) = entry(new)
+        {
+            return Ok(Name::Renamed(old, entry));
         }
         entry(text)
             .map(Name::One)
@@ -188,7 +196,7 @@ pub fn run(args: &ExperimentArgs, common: &Common) -> Result<(), CliError> {
             args.refuse(common, &["data", "runs"])?;
             all::run(args, common)
         }
-        Name::One(entry) => {
+        Name::One(entry) | Name::Renamed(_, entry) => {
             runner::conduct(entry, args, &place(&entry.about(), common)).map(|_| ())
         }
     }

@@ -1,12 +1,13 @@
 //! Runs any experiment into a run directory: a checkpoint after each cell, then the page from the table alone.
 
 use polariscope_experiment::{Answer, Entry, Failure, Settings, Study};
+use polariscope_lens::Observer;
 use polariscope_report::fill;
 
-use super::ExperimentArgs;
-use super::look::Look;
+use super::{ExperimentArgs, Name, Scale};
 use crate::args::Common;
 use crate::error::CliError;
+use crate::looker::Looker;
 use crate::output;
 use crate::run::{self, Opened, Request, Shown};
 use crate::verbs::geometry::command;
@@ -23,6 +24,10 @@ pub fn conduct(
     common: &Common,
 ) -> Result<Answer, CliError> {
     let study = entry.make(&args.settings(common), common.place())?;
+    if let Name::Renamed(old, _) = args.name {
+        let words = format!("experiment {old} is called {} now", study.name());
+        output::note(common, &words);
+    }
     let request = request(&*study, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
@@ -32,15 +37,16 @@ pub fn conduct(
         }
     };
     let kept = directory.restore(TABLE)?;
-    let mut look = Look::new(&mut directory, common);
-    let found = study.conduct(kept.as_deref(), &mut look);
-    if let Some(failure) = look.failure {
-        return Err(failure);
+    let place = directory.path().display().to_string();
+    let mut looker = Looker::keeping(&mut directory, TABLE, common);
+    if args.scale == Scale::Small {
+        looker.foretell(60.0 * entry.about().minutes);
     }
-    let finding = found.map_err(|e| match e {
-        Failure::Kept(_) => CliError::from(e).about(&directory.path().display().to_string()),
+    let found = study.conduct(kept.as_deref(), &mut looker);
+    let finding = looker.settle(found.map_err(|e| match e {
+        Failure::Kept(_) => CliError::from(e).about(&place),
         e => e.into(),
-    })?;
+    }))?;
     directory.write(TABLE, finding.table.to_csv().as_bytes())?;
     if let Some(scores) = &finding.scores {
         directory.write(SCORES, scores.to_csv().as_bytes())?;

@@ -17,6 +17,7 @@ use polariscope_report::grouped;
 
 use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
+use crate::interrupt;
 use crate::looker::Looker;
 use crate::run::{self, Opened, Request, RunDirectory, Shown, fingerprint_bytes};
 use options::QuestionArgs;
@@ -95,10 +96,12 @@ impl Job {
         args.question.note_renamed(common);
         let mut question = args.question.question(&graph, common)?;
         question.weights = weights.into_iter().map(PathBuf::from).collect();
+        let mut looker = Looker::without(common);
         let question = match args.top {
-            None => question.resolve(&graph)?,
-            Some(_) => question.resolve_first(&graph)?,
+            None => question.resolve_observed(&graph, &mut looker),
+            Some(_) => question.resolve_first(&graph, &mut looker),
         };
+        let question = looker.settle(question)?;
         let mut configuration = architecture.configuration(&graph)?;
         let record = run::configuration(&question.record())?;
         configuration.insert("geometry".into(), toml::Value::Table(record));
@@ -132,6 +135,14 @@ impl Job {
         Ok(answer)
     }
 
+    /// Says that an interruption leaves this geometry.
+    fn finished(&self) {
+        interrupt::keep_part(format!(
+            "the geometry of {} is kept; the same command goes on from there",
+            self.graph.name
+        ));
+    }
+
     /// The answer in a folder of its own inside another run: read if it is there, else found.
     pub fn answer_in(&self, folder: PathBuf, common: &Common) -> Result<Answer, CliError> {
         let inner = Common {
@@ -142,9 +153,11 @@ impl Job {
             Opened::Work(mut directory) => {
                 let answer = self.answer(&mut directory, &inner)?;
                 directory.finish(&answer.numbers)?;
+                self.finished();
                 Ok(answer)
             }
             Opened::Finished(path, record) => {
+                self.finished();
                 let stored = |name: &str| {
                     let path = path.join(name);
                     fs::read(&path).map_err(|source| DataError::Io { path, source })

@@ -45,7 +45,9 @@ impl Shown for Answer {
 
 /// Finds the first `k` directions.
 pub fn run(job: Job, k: usize, common: &Common) -> Result<(), CliError> {
-    let planned = job.question.first(&job.graph, k)?;
+    let mut looker = Looker::without(common);
+    let planned = job.question.first(&job.graph, k, &mut looker);
+    let planned = looker.settle(planned)?;
     let mut directory = match run::open(&job.request, common)? {
         Opened::Work(directory) => directory,
         Opened::Finished(path, record) => return run::show::<Answer>(&path, &record, common),

@@ -1,5 +1,8 @@
 //! Runs the real program.
 
+#[cfg(target_os = "linux")]
+pub mod terminal;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! `evolution` (GIH Fig 2, 8): during training Corr(G^t, GSG) rises above Corr(G^t, S), but for the MLP, which has no
+//! `geometry-drift` (GIH Fig 2, 8): during training Corr(G^t, GSG) rises above Corr(G^t, S), but for the MLP, which has no
 //! preference, they coincide.
 
 use polariscope_experiment::{
@@ -22,7 +22,7 @@ use crate::{Entry, GeometryExperimentsError, Lab};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {
-    name: "evolution",
+    name: "geometry-drift",
     source: "GIH Fig 2, 8",
     line: "G moves towards GSG while networks learn CIFAR-2",
     architecture: "lenet-avg",
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
     minutes: 1.0,
     own: &[],
     make: |lab| {
-        Ok(Box::new(Evolution {
+        Ok(Box::new(GeometryDrift {
             lab: lab.clone(),
             images: Prepared::default(),
             geometries: Memo::default(),
@@ -40,14 +40,14 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const FLAT: &str = "mlp-2x100";
 
-struct Evolution {
+struct GeometryDrift {
     lab: Lab,
     images: Prepared<Images>,
     /// G at the start, by network.
     geometries: Memo<String, Kron>,
 }
 
-impl Evolution {
+impl GeometryDrift {
     fn networks(&self) -> Vec<String> {
         text([self.lab.architecture.as_str(), FLAT])
     }
@@ -59,7 +59,7 @@ impl Evolution {
     }
 }
 
-impl Experiment for Evolution {
+impl Experiment for GeometryDrift {
     type Error = GeometryExperimentsError;
 
     fn design(&self) -> Design {
@@ -151,7 +151,7 @@ impl Experiment for Evolution {
     }
 }
 
-impl View for Evolution {
+impl View for GeometryDrift {
     fn name(&self) -> &'static str {
         ENTRY.name
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
     zoo,
@@ -131,13 +131,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// Files of figures: svg, or png for both
-    #[arg(
-        long,
-        global = true,
-        value_name = "FORMAT",
-        default_value = "svg",
-        value_enum
-    )]
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "svg", value_parser = figures)]
     pub figures: Figures,
     /// Width of a png, in pixels [default: 1600]
     #[arg(long, global = true, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(64..=10_000))]
@@ -148,7 +142,7 @@ pub struct Common {
 }
 
 /// What figures are written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figures {
     /// Drawings.
     Svg,
@@ -436,6 +430,14 @@ impl ArchitectureArgs {
                 Ok(parse_file(file, name, &options)?)
             }
         }
+    }
+}
+
+fn figures(text: &str) -> Result<Figures, String> {
+    match text {
+        "svg" => Ok(Figures::Svg),
+        "png" => Ok(Figures::Png),
+        _ => Err("must be svg or png".to_string()),
     }
 }
 

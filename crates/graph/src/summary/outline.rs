@@ -171,7 +171,8 @@ impl Block {
 /// The steps in blocks: the one that saves most, then those before and after it. `offset` is the number of the first step.
 fn blocks(drafts: &[Draft], offset: usize) -> Vec<Block> {
     let mut best = None;
-    for start in 0..drafts.len() {
+    let mut start = 0;
+    while start < drafts.len() {
         let (period, times) = repetition(&drafts[start..]);
         let block = Block {
             start,
@@ -181,6 +182,8 @@ fn blocks(drafts: &[Draft], offset: usize) -> Vec<Block> {
         if block.saves() > best.map_or(0, Block::saves) {
             best = Some(block);
         }
+        // What begins within a repetition saves less of it.
+        start += block.saves().max(1);
     }
     let Some(best) = best else {
         let single = |k: usize| Block {

@@ -243,6 +243,21 @@ fn blocks_that_repeat_are_written_once() {
     assert!(outline("vgg11").repeats.iter().all(|r| r.from.is_none()));
 }
 
+/// Thousands of equal layers are one box, and found at once.
+#[test]
+fn deep_networks_fold() {
+    let options = ZooOptions {
+        depth: Some(3_000),
+        width: Some(2),
+        ..ZooOptions::default()
+    };
+    let net = Outline::of(&zoo("fcn", &options).unwrap());
+    assert_eq!(net.repeats.len(), 1);
+    assert_eq!(net.repeats[0].times, 3_000);
+    // Input, flatten, hidden, output.
+    assert_eq!(net.steps.len(), 4);
+}
+
 /// Steps read steps before them, and every one but the last is read.
 #[test]
 fn outlines_hang_together() {

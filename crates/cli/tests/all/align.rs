@@ -284,7 +284,9 @@ fn the_geometry_is_kept() {
     }
     // As after an interruption between the geometry and the comparison.
     let (scores, geometry) = (read("one/scores.csv"), read("one/geometry/run.toml"));
-    fs::remove_file(dir.join("one/run.toml")).unwrap();
+    let record = fs::read_to_string(dir.join("one/run.toml")).unwrap();
+    let record = record.replace("status = \"finished\"", "status = \"unfinished\"");
+    fs::write(dir.join("one/run.toml"), record).unwrap();
     fs::remove_file(dir.join("one/scores.csv")).unwrap();
     let output = run(&dir, &at("one", "1"));
     let note = String::from_utf8(output.stderr).unwrap();

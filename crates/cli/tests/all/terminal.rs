@@ -80,7 +80,7 @@ fn nothing_is_silent() {
         &["experiment", "list"],
         &["experiment", "doughnut"],
         &["experiment", "nad-accuracy"],
-        &["train", "lenet", "--data", data],
+        &["train", "mlp-2x100", "--data", data],
         &["completions", "bash"],
         &["man"],
         &["check"],

@@ -9,9 +9,10 @@ use polariscope_nngp::{Kernel, NngpError};
 use polariscope_random::Stream;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
+use super::places::{Checked as CheckedPlace, check};
 use super::{
-    Cell, Deduction, Deviation, Element, Elements, Group, Question, Run, Sharing, SymmetryError,
-    deduce, distance, kernel_deviation, match_weights, train,
+    Cell, Deduction, Deviation, Element, Elements, Followed, Group, Motion, Question, Run, Sharing,
+    SymmetryError, deduce, distance, kernel_deviation, match_weights, train,
 };
 use crate::KernelsError;
 
@@ -107,6 +108,8 @@ pub struct Measured {
     pub followed: Option<Group>,
     /// By measurement.
     pub checked: Vec<Checked>,
+    /// Motions of the positions.
+    pub places: Vec<CheckedPlace>,
     /// Why there are no kernels.
     pub no_kernel: Option<String>,
     /// What is approximate about them.
@@ -160,6 +163,7 @@ pub fn measure(
         deduction,
         followed,
         checked: Vec::new(),
+        places: Vec::new(),
         no_kernel,
         no_runs,
         moved: runs.as_ref().map(|r| r.moved),
@@ -199,6 +203,8 @@ pub fn measure(
             twins,
         });
     }
+    observer.note("checking motions of the positions");
+    measured.places = check(graph, material, kernel.as_ref(), runs.as_mut(), question)?;
     Ok(measured)
 }
 
@@ -235,7 +241,7 @@ fn groups(graph: &Graph, found: [Option<Group>; 3]) -> Vec<Group> {
 }
 
 /// The run on x, to compare others with.
-struct Runs<'a> {
+pub struct Runs<'a> {
     graph: &'a Graph,
     network: Network<f64>,
     material: &'a Material,
@@ -304,8 +310,24 @@ impl<'a> Runs<'a> {
     }
 
     /// Whether there is time for another run.
-    fn can_spend(&self) -> bool {
+    pub fn can_spend(&self) -> bool {
         self.spent + self.cost <= RUNS
+    }
+
+    /// Relative distance of the predictions of the twin on moved samples, from weights that follow; nothing where samples
+    /// have no such motion.
+    pub fn moved(
+        &mut self,
+        motion: Motion,
+        followed: &Followed,
+    ) -> Result<Option<f64>, SymmetryError> {
+        let Some(moved) = motion.apply(self.graph.input(), &self.material.x) else {
+            return Ok(None);
+        };
+        self.spent += self.cost;
+        let end = self.run(&moved, followed.apply(&self.start))?;
+        let x = self.material.x.as_slice();
+        distance(&self.network, (&self.end, x), (&end, &moved)).map(Some)
     }
 
     /// The twin on τx; nothing where the first weights meet a pooled input.

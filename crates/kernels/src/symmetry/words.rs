@@ -19,6 +19,8 @@ pub fn words(name: &str, found: &Summary, followed: Option<&Followed>) -> String
     parts.push(format!("At this width: {}", found.finite.proof));
     parts.push(format!("At infinite width: {}", found.infinite.proof));
     parts.push(checks(found, followed));
+    parts.push(super::places::words(name, &found.places));
+    parts.retain(|part| !part.is_empty());
     let wrong = contradictions(found, followed);
     if !wrong.is_empty() {
         parts.insert(1, wrong);

@@ -141,6 +141,9 @@ pub struct Summary {
     /// How far training moved the predictions, relative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<f64>,
+    /// Learning rate of the runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// Why there is no kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_kernel: Option<String>,
@@ -172,6 +175,7 @@ impl Summary {
             samples: measured.samples,
             steps: measured.steps,
             moved: measured.moved,
+            rate: measured.rate,
             finite: Proved::new(&measured.deduction.finite, shape),
             infinite: Proved::new(&measured.deduction.infinite, shape),
             groups: measured.checked.iter().map(row).collect(),

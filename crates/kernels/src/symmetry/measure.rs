@@ -24,6 +24,11 @@ const RUNS: f64 = 1e11;
 const MATCH: f64 = 3e10;
 /// Arithmetic that the kernels under one group may take.
 const KERNEL: f64 = 1e12;
+/// Learning rates of the runs: the first at which training does not diverge. Batch norm over a batch of four needs small
+/// ones: at 0.05 its activations grow faster than the running statistics that predictions are made with.
+const RATES: [f64; 3] = [0.05, 0.005, 0.0005];
+/// Loss over what it was at first, or over 1, from which on a run has diverged.
+const DIVERGED: f64 = 2.0;
 /// Largest sample that is rotated as a whole.
 const WHOLE: usize = 4096;
 /// Momentum, mini-batches and L2 together.
@@ -118,6 +123,8 @@ pub struct Measured {
     pub no_runs: Option<String>,
     /// How far training moved the predictions.
     pub moved: Option<f64>,
+    /// Learning rate of the runs.
+    pub rate: Option<f64>,
     /// Samples used.
     pub samples: usize,
     /// Updates.
@@ -167,6 +174,7 @@ pub fn measure(
         no_kernel,
         no_runs,
         moved: runs.as_ref().map(|r| r.moved),
+        rate: runs.as_ref().map(|r| r.config.learning_rate),
         samples: material.labels.len(),
         steps,
     };
@@ -221,6 +229,10 @@ fn gaussian(graph: &Graph) -> Graph {
     graph
 }
 
+fn has_diverged(before: f64, after: f64) -> bool {
+    !after.is_finite() || after > DIVERGED * before.max(1.0)
+}
+
 /// The six groups, with those over patches that were deduced; each once, the largest first.
 fn groups(graph: &Graph, found: [Option<Group>; 3]) -> Vec<Group> {
     let patches = found
@@ -268,7 +280,6 @@ impl<'a> Runs<'a> {
             schedule: Schedule::Constant,
             batch_size: BatchSize::Of(BATCH),
             length: Length::Steps(steps as u64),
-            learning_rate: 0.05,
             init_seed: seed,
             batch_seed: seed,
             ..Config::default()
@@ -286,10 +297,40 @@ impl<'a> Runs<'a> {
             cost: 3.0 * multiplications(graph) as f64 * (steps * BATCH) as f64,
             spent: 0.0,
         };
-        runs.end = runs.run(&material.x, runs.start.clone())?;
         let x = material.x.as_slice();
-        runs.moved = distance(&runs.network, (&runs.start, x), (&runs.end, x))?;
-        Ok(runs)
+        let before = runs.loss(&runs.start, x)?;
+        let mut after = f64::NAN;
+        for rate in RATES {
+            runs.config.learning_rate = rate;
+            runs.end = runs.run(x, runs.start.clone())?;
+            after = runs.loss(&runs.end, x)?;
+            if !has_diverged(before, after) {
+                runs.moved = distance(&runs.network, (&runs.start, x), (&runs.end, x))?;
+                return Ok(runs);
+            }
+        }
+        Err(SymmetryError::Diverged {
+            rate: runs.config.learning_rate,
+            before,
+            after,
+        })
+    }
+
+    /// Mean cross-entropy of the predictions.
+    fn loss(&self, weights: &Weights<f64>, x: &[f64]) -> Result<f64, SymmetryError> {
+        let outputs = self.graph.output().len();
+        let f = self.network.output(weights, x)?;
+        let of = |(f, &label): (&[f64], &u32)| match f {
+            // One output: its sign tells the class.
+            [f] => (if label == 1 { -f } else { *f }).exp().ln_1p(),
+            _ => {
+                let most = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = f.iter().map(|f| (f - most).exp()).sum();
+                most + sum.ln() - f.get(label as usize).copied().unwrap_or(most)
+            }
+        };
+        let each = f.chunks_exact(outputs).zip(&self.material.labels).map(of);
+        Ok(each.sum::<f64>() / self.material.labels.len() as f64)
     }
 
     fn run(&self, x: &[f64], weights: Weights<f64>) -> Result<Weights<f64>, SymmetryError> {
@@ -330,21 +371,24 @@ impl<'a> Runs<'a> {
         distance(&self.network, (&self.end, x), (&end, &moved)).map(Some)
     }
 
-    /// The twin on τx; nothing where the first weights meet a pooled input.
+    /// The twin on τx; nothing where the first weights meet a pooled input, or where the twin diverges: that is no evidence.
     fn twins(&mut self, tau: &Element) -> Result<Option<Twins>, SymmetryError> {
         self.spent += self.cost;
-        let twins = || -> Result<Twins, SymmetryError> {
+        let twins = || -> Result<Option<Twins>, SymmetryError> {
             let twin = match_weights(self.graph, &self.start, tau)?;
             let turned = tau.apply(&self.material.x)?;
             let end = self.run(&turned, twin.weights)?;
             let x = self.material.x.as_slice();
-            Ok(Twins {
+            if has_diverged(self.loss(&self.start, x)?, self.loss(&end, &turned)?) {
+                return Ok(None);
+            }
+            Ok(Some(Twins {
                 apart: distance(&self.network, (&self.end, x), (&end, &turned))?,
                 missed: twin.residual,
-            })
+            }))
         };
         match twins() {
-            Ok(twins) => Ok(Some(twins)),
+            Ok(twins) => Ok(twins),
             Err(SymmetryError::FirstLayer { .. }) => Ok(None),
             Err(e) => Err(e),
         }
@@ -357,5 +401,61 @@ impl<'a> Runs<'a> {
             matches!(n.op, Dense { .. } | Conv { .. } | Local { .. })
         });
         layer.map_or(0.0, |n| n.shape.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_graph::{ZooOptions, zoo};
+
+    use super::*;
+
+    fn runs_of(name: &str, options: ZooOptions) -> (Graph, Material) {
+        let input = Some("3x8x8".parse().unwrap());
+        let graph = zoo(name, &ZooOptions { input, ..options }).unwrap();
+        let material = Material::drawn(&graph, 8, 0);
+        (graph, material)
+    }
+
+    /// Batch norm diverges at 0.05 here: predictions move 10⁵ times their size. At the rate that is chosen they do not.
+    #[test]
+    fn a_rate_is_chosen_at_which_training_does_not_diverge() {
+        let (graph, material) = runs_of("resnet18", ZooOptions::default());
+        let runs = Runs::new(&graph, &material, &Question::default()).unwrap();
+        assert!(runs.config.learning_rate < RATES[0]);
+        assert!(runs.moved > 1e-3 && runs.moved < 100.0, "{}", runs.moved);
+        let (graph, material) = runs_of("cnn-gap", ZooOptions::default());
+        let runs = Runs::new(&graph, &material, &Question::default()).unwrap();
+        assert_eq!(runs.config.learning_rate, RATES[0]);
+    }
+
+    /// Four layers of numbers times 100: no rate of the three is small enough, and nothing is said of runs.
+    #[test]
+    fn a_diverged_run_is_no_evidence() {
+        let options = ZooOptions {
+            parametrisation: Some("ntk:100,0".parse().unwrap()),
+            activation: Some("identity".parse().unwrap()),
+            depth: Some(3),
+            width: Some(16),
+            ..ZooOptions::default()
+        };
+        let (graph, material) = runs_of("fcn", options);
+        let refused = Runs::new(&graph, &material, &Question::default())
+            .err()
+            .unwrap();
+        assert!(
+            refused.to_string().starts_with("training diverged"),
+            "{refused}"
+        );
+        let question = Question::default();
+        let found = super::super::answer(&graph, None, &question, &mut polariscope_lens::Quiet);
+        let found = found.unwrap().summary;
+        assert!(
+            found
+                .words
+                .contains("No training runs were compared: training diverged")
+        );
+        assert!(!found.words.contains("moved them by") && found.moved.is_none());
+        assert!(found.groups.iter().all(|row| row.run_distance.is_none()));
     }
 }

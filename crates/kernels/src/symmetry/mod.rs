@@ -2,7 +2,7 @@
 //!
 //! A learning algorithm is G-invariant (Def. 1) if training on τ(D) and testing on τ(x) gives the same distribution of
 //! predictions, for every τ ∈ G. Whether it is follows from its first layer (Thm 3.1): if W x = W′ (τx) with W′ = W τᵀ
-//! has the law of W, and the update rule rotates with the weights, then every run on D has a twin on τ(D).
+//! has the distribution of W, and the update rule rotates with the weights, then every run on D has a twin on τ(D).
 //!
 //! - [`Group`], [`Element`]: the six groups O(Cd), O(C)^d, O(C)⊗I_d and their permutations, and the same over patches;
 //!   drawing, applying, inverting.

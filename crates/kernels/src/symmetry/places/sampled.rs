@@ -112,3 +112,55 @@ fn lines(graph: &Graph, axis: Axis, seed: u64) -> Vec<Vec<f32>> {
     };
     (0..LINES.min(axis.of(&grid))).map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use polariscope_graph::{ZooOptions, parse_file, zoo};
+
+    use super::*;
+
+    /// Windows of three without padding read the first of 8 columns once and the fifth three times: squared outputs differ
+    /// by a factor 3 for many channels. What the network has shows no difference.
+    #[test]
+    fn differences_are_those_that_are_there() {
+        let text = r#"
+            input = [2, 8, 8]
+            parametrisation = "lecun"
+            layers = [
+                { op = "conv", channels = 64, kernel = 3, padding = "valid" },
+                { op = "flatten" },
+                { op = "dense", features = 64 },
+            ]"#;
+        let graph = parse_file(text, "net.toml", &ZooOptions::default()).unwrap();
+        let axis = Axis::Across;
+        let motions = [
+            Motion::Shift { axis, by: 4 },
+            Motion::Flip(axis),
+            Motion::Transpose,
+        ];
+        let found = differences(&graph, &motions, 0, Device::Cpu).unwrap();
+        let ratio = found[0].unwrap();
+        let off = ratio.value.abs() - 3f64.ln();
+        assert!(off.abs() < 4.0 * ratio.standard_error + 0.1, "{ratio}");
+        assert_eq!(found[1..], [None, None]);
+    }
+
+    /// LeNet's windows and pools lie evenly; the border shows where something goes around it.
+    #[test]
+    fn lenet_tells_shifts_and_no_flips() {
+        let graph = zoo("lenet", &ZooOptions::default()).unwrap();
+        let motions = [
+            Motion::Shift {
+                axis: Axis::Down,
+                by: 16,
+            },
+            Motion::Flip(Axis::Down),
+            Motion::Turn,
+        ];
+        let found = differences(&graph, &motions, 3, Device::Cpu).unwrap();
+        assert!(
+            found[0].is_some() && found[1].is_none() && found[2].is_none(),
+            "{found:?}"
+        );
+    }
+}

@@ -46,7 +46,7 @@ const CSV: [&str; 6] = [
     "receptive_field",
     "init_law",
 ];
-const PAGE: [&str; 6] = ["layer", "op", "output", "parameters", "sees", "init law"];
+const PAGE: [&str; 6] = ["layer", "op", "output", "parameters", "sees", "starts as"];
 
 /// Every layer with everything known about it.
 fn whole_table(summary: &Summary, headings: [&str; 6]) -> Table {

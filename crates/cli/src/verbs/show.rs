@@ -108,7 +108,7 @@ fn sentence(summary: &Summary) -> String {
         summary.output,
         summary.layers.len(),
         grouped(summary.parameters as u64),
-        summary.parametrisation
+        summary.initialisation
     )
 }
 

@@ -110,7 +110,12 @@ fn networks_without_a_kernel() {
     assert_eq!(found["infinite"]["group"], "none");
     assert!(found["no_kernel"].as_str().unwrap().contains("pool"));
     assert!(number(&row(&found, "O(3)⊗I_256")["run_distance"]) < 1e-6);
-    assert!(found["words"].as_str().unwrap().contains("only the distribution"));
+    assert!(
+        found["words"]
+            .as_str()
+            .unwrap()
+            .contains("only the distribution")
+    );
 }
 
 #[test]

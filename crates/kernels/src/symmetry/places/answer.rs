@@ -141,7 +141,7 @@ impl Place {
                 }
                 .pair()
             ),
-            (None, None) => String::new(),
+            (None, None) => "repeated, they blank every sample".into(),
         }
     }
 }

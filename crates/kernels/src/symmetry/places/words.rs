@@ -10,10 +10,9 @@ pub fn words(name: &str, places: &[Place]) -> String {
     };
     let every = list(&|p| (p.answer == Known::Has && p.every_network).then(|| p.name()));
     let system = list(&|p| (p.answer == Known::Has && !p.every_network).then(|| p.name()));
-    let denied = list(&|p| (p.answer == Known::HasNot).then(|| p.motion.clone()));
-    let unknown = list(&|p| {
-        let open = p.answer == Known::NotKnown;
-        open.then(|| format!("{} ({})", p.motion, p.proof.trim_end_matches('.')))
+    let denied = reasons(places, Known::HasNot, Place::against);
+    let unknown = reasons(places, Known::NotKnown, |p| {
+        p.proof.trim_end_matches('.').to_owned()
     });
     let mut said = Vec::new();
     if let Some(every) = every {
@@ -53,6 +52,23 @@ pub fn words(name: &str, places: &[Place]) -> String {
         said.push(format!("Not known: {unknown}."));
     }
     said.join(" ")
+}
+
+/// Motions with one answer and why, those with the same reason together.
+fn reasons(places: &[Place], answer: Known, why: impl Fn(&Place) -> String) -> Option<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for place in places.iter().filter(|p| p.answer == answer) {
+        let why = why(place);
+        match groups.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, motions)) => motions.push(place.motion.clone()),
+            None => groups.push((why, vec![place.motion.clone()])),
+        }
+    }
+    let each = groups
+        .iter()
+        .map(|(why, motions)| format!("{} ({why})", join(motions)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 fn join(items: &[String]) -> String {

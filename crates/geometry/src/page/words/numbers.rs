@@ -65,7 +65,7 @@ pub(in super::super) fn of_all(
     let (takes, all) = (about(count, error), grouped(dim as u64));
     match count > dim as f64 && error.is_some() {
         false => format!("{takes} of {before}{all}{after}"),
-        true => format!("all of {before}{all}{after} ({takes}, more by noise)"),
+        true => format!("all of {before}{all}{after}, estimated as {takes}"),
     }
 }
 
@@ -116,10 +116,7 @@ mod tests {
         assert_eq!(about(1030.0, Some(f64::INFINITY)), "an unknown number");
         let of = |count| of_all((count, Some(5.2)), ("its ", 1024, " inputs"));
         assert_eq!(of(1019.0), "1019 ± 5 of its 1,024 inputs");
-        assert_eq!(
-            of(1025.0),
-            "all of its 1,024 inputs (1025 ± 5, more by noise)"
-        );
+        assert_eq!(of(1025.0), "all of its 1,024 inputs, estimated as 1025 ± 5");
         // Rounding of a closed form is no noise.
         let closed = of_all((1024.0 + 1e-9, None), ("", 1024, ""));
         assert_eq!(closed, "1,024 of 1,024");

@@ -160,9 +160,13 @@ pub fn table(places: &[Place]) -> Table {
             Known::Has => place.kernel_change,
             Known::HasNot | Known::NotKnown => place.refused_kernel_change,
         };
+        let answer = match place.multiples {
+            None => place.answer.words().to_owned(),
+            Some(by) => format!("{}, by multiples of {by}", place.answer.words()),
+        };
         table.push([
-            place.name().into(),
-            place.answer.words().into(),
+            place.motion.as_str().into(),
+            answer.into(),
             number(kernel).into(),
             number(place.run_distance).into(),
         ]);

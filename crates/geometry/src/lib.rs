@@ -39,7 +39,8 @@ pub use evolution::{
 pub use kernel::{KernelRefusal, kernel, kernel_memory};
 pub use lens::{
     Agreement, Answer, Compat, First, Inputs, Integrate, Matrix, Numbers, Origin, Part, Planned,
-    Price, Provenance, Question, Record, Resolved, SamplingPlan, Stored, Voice, answer, plan,
+    Price, Provenance, Question, Record, Resolved, SamplingPlan, Similarity, Stored, Voice, answer,
+    plan,
 };
 pub use matrix::Kron;
 pub use predict::{Expansion, Form, LinearProblem, Measured, PredictError, Predictor, Ridge};

@@ -68,7 +68,7 @@ impl KernelsError {
                 SymmetryError::Train(e) => e.is_usage(),
                 SymmetryError::Network(e) => e.is_usage(),
                 SymmetryError::Kernel(e) => e.is_usage(),
-                SymmetryError::Logarithm => false,
+                SymmetryError::Logarithm | SymmetryError::Diverged { .. } => false,
                 SymmetryError::Patch { .. }
                 | SymmetryError::Samples { .. }
                 | SymmetryError::FirstLayer { .. }

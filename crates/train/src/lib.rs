@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod chance;
 mod codec;
 mod config;
 pub mod controls;
@@ -43,6 +44,7 @@ mod state;
 mod step;
 mod train;
 
+pub use chance::AtChance;
 pub use config::{BatchSize, Config, Length, Schedule};
 pub use ensemble::ensemble;
 pub use error::{Diverged, TrainError};

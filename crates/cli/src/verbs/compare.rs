@@ -2,14 +2,17 @@
 //!
 //! Each geometry is a run of its own in a folder of the run directory: finished ones survive an interruption.
 
+use std::path::Path;
+
 use clap::Args;
-use polariscope_geometry::page::{compare_page, with_error};
-use polariscope_geometry::{Answer, GeometryError, Numbers, corr};
+
+use polariscope_geometry::page::{DROWNED, HEAD, compare_page, head, with_error};
+use polariscope_geometry::{Answer, Numbers, Sampled, Similarity};
 use polariscope_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 
 use super::geometry::options::QuestionArgs;
-use super::geometry::{GeometryArgs, Job, command};
+use super::geometry::{GeometryArgs, Job, command, drop_sample};
 use crate::args::{ArchitectureOptions, Common};
 use crate::error::CliError;
 use crate::output;
@@ -33,8 +36,10 @@ pub struct CompareArgs {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Compared {
     geometries: Vec<Row>,
-    /// Corr of every pair, row by row.
+    /// Corr of every pair, row by row; NaN where noise drowns it.
     corr: Vec<Vec<f64>>,
+    /// Their standard errors, 0 between closed forms.
+    corr_error: Vec<Vec<f64>>,
 }
 
 /// One architecture.
@@ -90,20 +95,16 @@ pub fn run(args: &CompareArgs, common: &Common) -> Result<(), CliError> {
             common,
             &format!("{} by {}", job.graph.name, job.question.method),
         );
-        let answer = job.answer_in(directory.path().join(&folder), common)?;
+        let answer = job.answer_and_sample_in(directory.path().join(&folder), common)?;
         rows.push((folder, answer));
     }
-    let corr: Vec<Vec<f64>> = rows
-        .iter()
-        .map(|(_, a)| {
-            rows.iter()
-                .map(|(_, b)| corr(&a.matrix, &b.matrix))
-                .collect()
-        })
-        .collect::<Result<_, GeometryError>>()?;
+    let alike = alike(&jobs, &rows, directory.path())?;
     let answers: Vec<&Answer> = rows.iter().map(|(_, answer)| answer).collect();
-    let page = compare_page(&answers, &corr, &command(&request), request.settings());
+    let page = compare_page(&answers, &alike, &command(&request), request.settings());
     directory.write_page(&page)?;
+    for (folder, _) in &rows {
+        drop_sample(&directory.path().join(folder))?;
+    }
     let geometries = rows.into_iter().map(|(folder, answer)| Row {
         architecture: answer.name,
         folder,
@@ -111,9 +112,37 @@ pub fn run(args: &CompareArgs, common: &Common) -> Result<(), CliError> {
     });
     let compared = Compared {
         geometries: geometries.collect(),
-        corr,
+        corr: table(&alike, |c| c.corr),
+        corr_error: table(&alike, |c| c.error),
     };
     run::finish(directory, &compared, common)
+}
+
+/// Corr of every pair; samples lie in the folders, so that two at a time are in memory.
+fn alike(
+    jobs: &[Job],
+    rows: &[(String, Answer)],
+    directory: &Path,
+) -> Result<Vec<Vec<Similarity>>, CliError> {
+    let mut alike = vec![vec![Similarity::SAME; rows.len()]; rows.len()];
+    for i in 0..rows.len() {
+        let sample = |i: usize| jobs[i].sample_in(&directory.join(&rows[i].0), &rows[i].1);
+        let own = sample(i)?;
+        for j in i + 1..rows.len() {
+            let other: Option<Sampled> = sample(j)?;
+            let found = Similarity::of(
+                (&rows[i].1.matrix, own.as_ref()),
+                (&rows[j].1.matrix, other.as_ref()),
+            )?;
+            (alike[i][j], alike[j][i]) = (found, found);
+        }
+    }
+    Ok(alike)
+}
+
+fn table(alike: &[Vec<Similarity>], value: impl Fn(&Similarity) -> f64) -> Vec<Vec<f64>> {
+    let row = |row: &Vec<Similarity>| row.iter().map(&value).collect();
+    alike.iter().map(row).collect()
 }
 
 impl Shown for Compared {
@@ -126,7 +155,7 @@ impl Shown for Compared {
             ("trace", Right),
             ("directions", Right),
             ("effective rank", Right),
-            ("first tenth", Right),
+            (HEAD, Right),
         ]);
         for row in &self.geometries {
             let s = &row.answer.summary;
@@ -137,7 +166,7 @@ impl Shown for Compared {
                 with_error(s.trace, s.trace_error).into(),
                 with_error(s.participation_ratio, s.participation_ratio_error).into(),
                 with_error(s.effective_rank, s.effective_rank_error).into(),
-                with_error(s.top10_share, s.top10_share_error).into(),
+                head(s).into(),
             ]);
         }
         let mut similar = Table::new(
@@ -147,12 +176,18 @@ impl Shown for Compared {
                     .map(|r| (r.architecture.as_str(), Right)),
             ),
         );
-        for (row, corr) in self.geometries.iter().zip(&self.corr) {
-            let cells = corr.iter().map(|c| format!("{c:.3}").into());
+        let pairs = self.corr.iter().zip(&self.corr_error);
+        for (row, (corr, error)) in self.geometries.iter().zip(pairs) {
+            let both = corr.iter().zip(error);
+            let cells = both.map(|(&corr, &error)| Similarity { corr, error }.words().into());
             similar.push([row.architecture.as_str().into()].into_iter().chain(cells));
         }
+        let drowned = match self.corr.iter().flatten().any(|c| c.is_nan()) {
+            true => format!("{DROWNED}\n"),
+            false => String::new(),
+        };
         format!(
-            "{}\n{}\nreport.html, and a folder for each architecture, in {directory}\n",
+            "{}\n{}{drowned}\nreport.html, and a folder for each architecture, in {directory}\n",
             table.to_text(output::WIDTH),
             similar.to_text(output::WIDTH)
         )

@@ -40,7 +40,7 @@ pub struct EvolutionArgs {
     /// zero, gauss:SIGMA, file:X.npy or data:SPEC
     #[arg(
         long,
-        value_name = "LAW",
+        value_name = "POINTS",
         default_value = "gauss:1",
         help_heading = "Evolution"
     )]

@@ -33,10 +33,10 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<(), CliError> {
     if common.json {
         return output::print_json(&plan);
     }
-    output::print(&text(&plan, question.error()))
+    output::print(&text(&plan, args.question.error))
 }
 
-fn text(plan: &SamplingPlan, wanted: f64) -> String {
+fn text(plan: &SamplingPlan, wanted: Option<f64>) -> String {
     use Align::{Left, Right};
     let mut table = Table::new([
         ("relative error of G", Right),
@@ -51,7 +51,7 @@ fn text(plan: &SamplingPlan, wanted: f64) -> String {
             format!("{:.4}", price.corr).into(),
             grouped(price.networks).into(),
             duration(price.seconds).into(),
-            if price.error == wanted {
+            if Some(price.error) == wanted {
                 "← asked for"
             } else {
                 ""

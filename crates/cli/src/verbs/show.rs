@@ -62,7 +62,7 @@ const PAGE: [&str; 7] = [
     "parameters",
     "multiply-adds",
     "sees",
-    "init law",
+    "starts as",
 ];
 
 /// Every layer with everything known about it.
@@ -127,7 +127,7 @@ fn sentence(summary: &Summary) -> String {
         summary.layers.len(),
         grouped(summary.parameters as u64),
         grouped(summary.multiply_adds as u64),
-        summary.parametrisation
+        summary.initialisation
     )
 }
 

@@ -62,6 +62,7 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
     let mut found = looker.settle(found)?;
     found.summary.words = flags(&found.summary.words);
     directory.write("groups.csv", found.summary.csv().as_bytes())?;
+    directory.write("motions.csv", found.summary.places_csv().as_bytes())?;
     directory.write_page(&page(&found, &command(&request), request.settings()))?;
     run::finish(directory, &found.summary, common)
 }
@@ -69,6 +70,6 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
 impl Shown for Summary {
     fn text(&self, directory: &str) -> String {
         let text = self.text(output::WIDTH);
-        format!("{text}\ngroups.csv and report.html in {directory}\n")
+        format!("{text}\ngroups.csv, motions.csv and report.html in {directory}\n")
     }
 }

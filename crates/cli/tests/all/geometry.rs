@@ -444,6 +444,14 @@ fn comparison_of_three() {
     assert!(html.contains("lenet-gap") && html.contains("mlp-1x10"));
     assert!(html.contains("Coherent geometry (what predicts learning), sampled from 64 networks"));
     assert!(text.contains("coherent") && text.contains('±'), "{text}");
+    // Corr of samples is free of their noise and has an error, or noise is said; samples do not stay.
+    let corr = text.lines().skip_while(|l| !l.starts_with("Corr"));
+    let rows: Vec<&str> = corr.filter(|l| l.starts_with("mlp-1x10")).collect();
+    let known = rows
+        .iter()
+        .any(|l| l.contains("1.000") && (l.contains('±') || l.contains("noise")));
+    assert!(rows.len() == 1 && known, "{text}");
+    assert!(!dir.join("c/01-mlp-1x10/sample.bin").exists());
     assert_eq!(succeed(&dir, &args), text);
 }
 
@@ -470,6 +478,17 @@ fn plan_before_spending() {
         (networks - (sigma / 0.05).powi(2)).abs() <= 1.0,
         "{networks} {sigma}"
     );
+    // Only what was asked for is marked, 0.1 too.
+    let marked = |extra: &[&str]| {
+        let args = [&["plan", "mlp-1x10", "--input", "1x8x8"], extra].concat();
+        let text = succeed(&dir, &args);
+        let lines = text.lines().filter(|l| l.contains("asked for"));
+        lines
+            .map(|l| l.trim().split(' ').next().unwrap().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert!(marked(&[]).is_empty());
+    assert_eq!(marked(&["--error", "0.1"]), ["0.1"]);
 }
 
 #[test]

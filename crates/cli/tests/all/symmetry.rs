@@ -78,6 +78,11 @@ fn a_run_leaves_table_and_page() {
         "{text}"
     );
     assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+    let motions = fs::read_to_string(dir.join("r/motions.csv")).unwrap();
+    assert!(
+        motions.contains("translations filled with zeros,has not"),
+        "{motions}"
+    );
     let table = fs::read_to_string(dir.join("r/groups.csv")).unwrap();
     assert_eq!(table.lines().count(), 7);
     let page = fs::read_to_string(dir.join("r/report.html")).unwrap();
@@ -105,7 +110,12 @@ fn networks_without_a_kernel() {
     assert_eq!(found["infinite"]["group"], "none");
     assert!(found["no_kernel"].as_str().unwrap().contains("pool"));
     assert!(number(&row(&found, "O(3)⊗I_256")["run_distance"]) < 1e-6);
-    assert!(found["words"].as_str().unwrap().contains("only the law"));
+    assert!(
+        found["words"]
+            .as_str()
+            .unwrap()
+            .contains("only the distribution")
+    );
 }
 
 #[test]

@@ -1,14 +1,77 @@
-//! How a sampled geometry and the closed form of the same question agree.
+//! How alike two geometries are: a sampled one and the closed form of the same question, or those of several networks.
 
 use polariscope_graph::Graph;
 use polariscope_lens::Observer;
+use serde::{Deserialize, Serialize};
 
 use super::answer::{Agreement, Answer};
 use super::resolved::Resolved;
-use crate::{GeometryError, Gradient, Method, Sampled, Spectrum, overlap};
+use crate::page::with_error;
+use crate::{GeometryError, Gradient, Kron, Method, Sampled, Spectrum, corr, overlap};
 
 /// Sizes of the subspaces that are compared.
 const SUBSPACES: [usize; 3] = [4, 16, 64];
+
+/// Corr with a larger standard error says nothing.
+const NOISE: f64 = 0.25;
+
+/// Corr of two geometries, free of the noise of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Similarity {
+    /// ⟨A, B⟩ / (‖A‖‖B‖); NaN where noise drowns it.
+    pub corr: f64,
+    /// Its standard error, 0 for closed forms.
+    pub error: f64,
+}
+
+impl Similarity {
+    /// Of a geometry with itself.
+    pub const SAME: Similarity = Similarity {
+        corr: 1.0,
+        error: 0.0,
+    };
+
+    /// How alike two geometries are, each with its sample where it has one.
+    pub fn of(
+        (a, sample_a): (&Kron, Option<&Sampled>),
+        (b, sample_b): (&Kron, Option<&Sampled>),
+    ) -> Result<Self, GeometryError> {
+        let estimate = match (sample_a, sample_b) {
+            (None, None) => {
+                return Ok(Similarity {
+                    corr: corr(a, b)?,
+                    error: 0.0,
+                });
+            }
+            (Some(sample), None) => sample.corr(b)?,
+            (None, Some(sample)) => sample.corr(a)?,
+            (Some(a), Some(b)) => a.corr_with(b)?,
+        };
+        let clear = estimate.value.is_finite() && estimate.standard_error <= NOISE;
+        Ok(Similarity {
+            corr: if clear { estimate.value } else { f64::NAN },
+            error: if clear {
+                estimate.standard_error
+            } else {
+                f64::NAN
+            },
+        })
+    }
+
+    /// Whether it is known.
+    pub fn is_known(self) -> bool {
+        self.corr.is_finite()
+    }
+
+    /// `0.931 ± 0.004`, `0.931` for closed forms, or that noise drowns it.
+    pub fn words(self) -> String {
+        match self {
+            _ if !self.is_known() => "noise".into(),
+            Similarity { corr, error } if error > 0.0 => with_error(corr, Some(error)),
+            Similarity { corr, .. } => format!("{corr:.3}"),
+        }
+    }
+}
 
 impl Resolved {
     /// Compares with the closed form, where there is one.

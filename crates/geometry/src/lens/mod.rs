@@ -31,6 +31,7 @@ use polariscope_lens::{Clock, Dtype, Observer};
 use polariscope_network::{Contents, Weights, WeightsError};
 
 pub use answer::{Agreement, Answer, Numbers};
+pub use compare::Similarity;
 pub use files::Stored;
 pub use price::{Price, SamplingPlan, plan};
 pub use question::{Compat, Question};
@@ -69,6 +70,20 @@ impl Resolved {
         graph: &Graph,
         observer: &mut dyn Observer,
     ) -> Result<Answer, GeometryError> {
+        Ok(self.answer_and_sample(graph, observer)?.0)
+    }
+
+    /// The sample that [`Sampled::to_bytes`] wrote.
+    pub fn sample_of(&self, bytes: &[u8]) -> Result<Sampled, GeometryError> {
+        Ok(Sampled::new(State::from_bytes(bytes)?, self.centring))
+    }
+
+    /// The answer, with its sample where networks were sampled.
+    pub fn answer_and_sample(
+        &self,
+        graph: &Graph,
+        observer: &mut dyn Observer,
+    ) -> Result<(Answer, Option<Sampled>), GeometryError> {
         match self.setup.dtype {
             Dtype::F32 => self.answer_in::<f32>(graph, observer),
             Dtype::F64 => self.answer_in::<f64>(graph, observer),
@@ -79,9 +94,9 @@ impl Resolved {
         &self,
         graph: &Graph,
         observer: &mut dyn Observer,
-    ) -> Result<Answer, GeometryError> {
+    ) -> Result<(Answer, Option<Sampled>), GeometryError> {
         let mut clock = Clock::default();
-        let mut answer = match self.method {
+        let (mut answer, sampled) = match self.method {
             Method::Sample | Method::Mixed => {
                 let few = (PILOTS, self.probes);
                 self.foretell_networks(graph, "planning", few, observer);
@@ -100,14 +115,14 @@ impl Resolved {
                 }
                 answer.source = self.source(graph, &answer.numbers);
                 answer.method = self.sentence(graph, &answer.numbers);
-                answer
+                (answer, Some(sampled))
             }
             Method::Exact | Method::MeanField | Method::Kernel => {
-                self.closed(graph, &mut clock, observer)?
+                (self.closed(graph, &mut clock, observer)?, None)
             }
         };
         answer.numbers.seconds = clock.stages().clone();
-        Ok(answer)
+        Ok((answer, sampled))
     }
 
     /// G alone, without its spectrum.

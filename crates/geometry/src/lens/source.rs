@@ -222,7 +222,9 @@ impl Resolved {
         });
         let readouts = match numbers.readouts {
             Some(Readouts::Drawn(k)) if k > 1 => {
-                format!(" Each trunk served {k} read-outs drawn from the law of the last layer.")
+                format!(
+                    " Each trunk served {k} read-outs drawn from the distribution of the last layer."
+                )
             }
             Some(Readouts::Every) => " The last layer was integrated out.".to_string(),
             _ => String::new(),

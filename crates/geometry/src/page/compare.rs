@@ -1,12 +1,13 @@
 //! `report.html` of a comparison: the same figures of several geometries, side by side.
 
-use polariscope_report::{Align, Cell, ColourMap, HeatMap, Page, Section, Table, grouped};
+use polariscope_report::{Align, Cell, ColourMap, HeatMap, Page, Section, Table};
 
 use super::figures::{self, Pictures, Ranges};
 use super::reading::{Preference, Reading};
 use super::weight::Weight;
-use super::words::{about, share, times};
-use super::{View, input, is_uneven, pretty_weight, with_error, words};
+use super::words::{of_all, times};
+use super::{HEAD, View, head, input, is_uneven, pretty_weight, with_error, words};
+use crate::Similarity;
 use crate::lens::source::Voice;
 
 /// Rows and columns of a matrix in a column.
@@ -14,10 +15,13 @@ const SMALL: usize = 256;
 /// Directions drawn of each.
 const DIRECTIONS: usize = 12;
 
+/// Why there is no Corr.
+pub const DROWNED: &str = "Noise: the samples are too small to tell how alike these are; take more networks (--samples, --error).";
+
 /// The page of several geometries; `corr[i][j]` is Corr of geometries i and j, NaN where their inputs differ.
 pub(super) fn page(
     views: &[View],
-    corr: &[Vec<f64>],
+    corr: &[Vec<Similarity>],
     command: &str,
     settings: Vec<(String, String)>,
 ) -> Page {
@@ -131,7 +135,7 @@ fn voice(all: &[(&View, &Reading)]) -> Voice {
 }
 
 /// What was compared, the extremes, and which come closest.
-fn answer(all: &[(&View, &Reading)], corr: &[Vec<f64>]) -> String {
+fn answer(all: &[(&View, &Reading)], corr: &[Vec<Similarity>]) -> String {
     let named: Vec<(&str, &Reading)> = all.iter().map(|(v, r)| (v.name.as_str(), *r)).collect();
     let parts = [
         Some(kinds(&named)),
@@ -180,10 +184,7 @@ fn extremes(all: &[(&str, &Reading)]) -> Option<String> {
     if !part(broad.1).over(part(narrow.1)).above(1.0) {
         return None;
     }
-    let takes = |r: &Reading| {
-        let dim = grouped(r.dim as u64);
-        format!("{} of {dim}", about(r.directions.0, r.directions.1))
-    };
+    let takes = |r: &Reading| of_all(r.directions, ("", r.dim, ""));
     Some(format!(
         "{} has the strongest preference ({} directions take part), {} the weakest ({}).",
         narrow.0,
@@ -193,26 +194,23 @@ fn extremes(all: &[(&str, &Reading)]) -> Option<String> {
     ))
 }
 
-/// The pair of the largest Corr, of several.
-fn closest(all: &[(&str, &Reading)], corr: &[Vec<f64>]) -> Option<String> {
+/// The pair of the largest Corr, of several, where it leads by more than the errors.
+fn closest(all: &[(&str, &Reading)], corr: &[Vec<Similarity>]) -> Option<String> {
     let pairs = (0..all.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
     let known = pairs.filter_map(|(i, j)| {
         let c = *corr.get(i)?.get(j)?;
-        c.is_finite().then_some((c, i, j))
+        c.is_known().then_some((c, i, j))
     });
-    let known: Vec<(f64, usize, usize)> = known.collect();
-    let &(c, i, j) = known.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let noisy = all.iter().any(|(_, r)| r.source.sampled());
-    (known.len() > 1).then(|| {
-        let noise = if noisy {
-            ", and noise makes Corr too small where geometries were sampled"
-        } else {
-            ""
+    let mut known: Vec<(Similarity, usize, usize)> = known.collect();
+    known.sort_by(|a, b| b.0.corr.total_cmp(&a.0.corr));
+    let (&(c, i, j), &(next, ..)) = (known.first()?, known.get(1)?);
+    let leads = c.corr - next.corr > 2.0 * c.error.hypot(next.error);
+    leads.then(|| {
+        let of = match c.error > 0.0 {
+            true => c.words(),
+            false => format!("{:.2}", c.corr),
         };
-        format!(
-            "Closest are {} and {} (Corr {c:.2}{noise}).",
-            all[j].0, all[i].0
-        )
+        format!("Closest are {} and {} (Corr {of}).", all[j].0, all[i].0)
     })
 }
 
@@ -240,7 +238,7 @@ fn numbers(all: &[(&View, &Reading)]) -> Table {
         ("input", Left),
         ("directions", Right),
         ("effective rank", Right),
-        ("first tenth", Right),
+        (HEAD, Right),
         ("low", Right),
         ("high", Right),
     ]);
@@ -253,7 +251,7 @@ fn numbers(all: &[(&View, &Reading)]) -> Table {
             input(&view.shape).into(),
             with_error(s.participation_ratio, s.participation_ratio_error).into(),
             with_error(s.effective_rank, s.effective_rank_error).into(),
-            share(reading.head.0, reading.head.1).into(),
+            head(s).into(),
             weight(reading.sight.as_ref().map(|s| s.low)),
             weight(reading.sight.as_ref().map(|s| s.high)),
         ]);
@@ -262,22 +260,41 @@ fn numbers(all: &[(&View, &Reading)]) -> Table {
 }
 
 /// Corr of every pair.
-fn alike(names: &[&str], corr: &[Vec<f64>]) -> Section {
+fn alike(names: &[&str], corr: &[Vec<Similarity>]) -> Section {
     let map = HeatMap {
-        title: "Corr of each pair".into(),
+        title: "Corr of every two".into(),
         x: String::new(),
         y: String::new(),
         value: "Corr".into(),
-        rows: corr.to_vec(),
+        rows: corr
+            .iter()
+            .map(|row| row.iter().map(|c| c.corr).collect())
+            .collect(),
         row_names: names.iter().map(ToString::to_string).collect(),
         column_names: names.iter().map(ToString::to_string).collect(),
         colours: ColourMap::Sequential,
     };
-    Section::new("How alike they are").figure(
+    let all = || corr.iter().flatten();
+    let mut section = Section::new("How alike they are").figure(
         "corr",
         map.draw(),
         "The cosine between two geometries: 1 for the same up to scale.",
-    )
+    );
+    if all().any(|c| c.error > 0.0) {
+        let columns = names.iter().map(|name| (*name, Align::Right));
+        let mut table = Table::new([("Corr", Align::Left)].into_iter().chain(columns));
+        for (name, row) in names.iter().zip(corr) {
+            let cells = row.iter().map(|c| c.words().into());
+            table.push([(*name).into()].into_iter().chain(cells));
+        }
+        section = section
+            .prose("Where networks were sampled, Corr is free of their noise and has a standard error: it may exceed 1 by it.")
+            .table(table);
+    }
+    match all().any(|c| !c.is_known()) {
+        true => section.prose(DROWNED),
+        false => section,
+    }
 }
 
 fn methods(views: &[View]) -> Table {
@@ -348,23 +365,29 @@ mod tests {
         assert_eq!(extremes(&differ), None);
         assert_eq!(extremes(&[("a", &narrow), ("b", &narrow)]), None);
         // 3. The closest of several pairs, with a word on noise.
-        let corr = vec![
-            vec![1.0, 0.2, 0.9],
-            vec![0.2, 1.0, 0.3],
-            vec![0.9, 0.3, 1.0],
-        ];
+        let table = |error: f64| -> Vec<Vec<Similarity>> {
+            let rows = [[1.0, 0.2, 0.9], [0.2, 1.0, 0.3], [0.9, 0.3, 1.0]];
+            let one = |corr| Similarity { corr, error };
+            rows.iter().map(|row| row.map(one).to_vec()).collect()
+        };
         let three = [("a", &narrow), ("b", &broad), ("c", &narrow)];
         assert_eq!(
-            closest(&three, &corr).unwrap(),
+            closest(&three, &table(0.0)).unwrap(),
             "Closest are a and c (Corr 0.90)."
         );
-        let three = [("a", &narrow), ("b", &broad), ("c", &noisy)];
-        assert!(
-            closest(&three, &corr)
-                .unwrap()
-                .contains("noise makes Corr too small")
+        assert_eq!(
+            closest(&three, &table(0.02)).unwrap(),
+            "Closest are a and c (Corr 0.90 ± 0.02)."
         );
-        assert_eq!(closest(&both, &corr), None);
+        // 0.6 apart with errors of √2 · 0.25.
+        assert_eq!(closest(&three, &table(0.25)), None);
+        let mut drowned = table(0.02);
+        drowned[2][0].corr = f64::NAN;
+        assert_eq!(
+            closest(&three, &drowned).unwrap(),
+            "Closest are b and c (Corr 0.30 ± 0.02)."
+        );
+        assert_eq!(closest(&both, &table(0.0)), None);
         // 4. Low frequencies, where one leads.
         assert_eq!(
             lowest(&both).unwrap(),

@@ -16,10 +16,11 @@ mod weight;
 mod words;
 
 use crate::lens::source::{Provenance, Voice};
-use crate::{Agreement, Answer, Kron, Spectrum, Summary};
+use crate::{Agreement, Answer, Kron, Similarity, Spectrum, Summary};
 use polariscope_graph::Shape;
 use polariscope_report::{Align, Page, Section, Table, grouped, pretty};
 
+pub use compare::DROWNED;
 pub use words::{NO_EVIDENCE, percent};
 
 use figures::{Pictures, Ranges};
@@ -97,10 +98,10 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
     show(&View::of(answer, command, settings))
 }
 
-/// The page of several geometries; `corr[i][j]` is Corr of geometries i and j.
+/// The page of several geometries; `alike[i][j]` is Corr of geometries i and j.
 pub fn compare_page(
     answers: &[&Answer],
-    corr: &[Vec<f64>],
+    alike: &[Vec<Similarity>],
     command: &str,
     settings: Vec<(String, String)>,
 ) -> Page {
@@ -108,7 +109,7 @@ pub fn compare_page(
         .iter()
         .map(|answer| View::of(answer, "", Vec::new()))
         .collect();
-    compare::page(&views, corr, command, settings)
+    compare::page(&views, alike, command, settings)
 }
 
 /// The answer for a terminal: a table, the spectrum in characters, the finding in words.
@@ -226,10 +227,21 @@ fn lines<'a>(name: &'a str, reading: &'a Reading) -> Vec<(&'a str, &'a [f64])> {
 
 fn facts(view: &View, reading: &Reading) -> Vec<(String, String)> {
     let dim = grouped(reading.dim as u64);
-    let mut facts = vec![(
-        about(reading.directions.0, reading.directions.1),
-        format!("of {dim} directions take part (participation ratio)"),
-    )];
+    let directions = about(reading.directions.0, reading.directions.1);
+    let mut facts = vec![match reading.directions.1.is_some()
+        && reading.directions.0 > reading.dim as f64
+    {
+        false => (
+            directions,
+            format!("of {dim} directions take part (participation ratio)"),
+        ),
+        true => (
+            format!("all {dim}"),
+            format!(
+                "directions take part, as far as the sample can tell (participation ratio {directions})"
+            ),
+        ),
+    }];
     // Biased until no eigenvalue is below zero.
     if reading.negative.is_none() {
         facts.push((
@@ -348,6 +360,14 @@ fn verdict(other: &Agreement) -> String {
         "“{}” {how}: Corr {corr}, at {trace} times the trace.",
         other.with
     )
+}
+
+/// What columns call the share of the trace in a tenth of the directions.
+pub const HEAD: &str = "first tenth";
+
+/// That share, with its error where it has one.
+pub fn head(summary: &Summary) -> String {
+    share(summary.top10_share, summary.top10_share_error)
 }
 
 /// A number, with its error where it has one.

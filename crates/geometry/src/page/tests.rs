@@ -364,7 +364,7 @@ fn the_local_geometry_is_beside() {
     };
     let mut drowned = image(None);
     drowned.source = sampled(2, None);
-    let corr = vec![vec![1.0; 2]; 2];
+    let corr = vec![vec![crate::Similarity::SAME; 2]; 2];
     let compared = |other: &Held| {
         let views = [alone.view(), other.view()];
         compare::page(&views, &corr, "polariscope", Vec::new()).html()

@@ -5,6 +5,8 @@
 //! - tr G² is estimated without bias by the pairs r ≠ s: Σ n_r n_s C_rs / Σ n_r n_s, and (tr G)² by the traces in the
 //!   same way: their quotient is the participation ratio, which plugging in Ĝ would underestimate by a factor 1 + PR/T;
 //! - E‖Ĝ − G‖² is estimated by R/(R−1) Σ n_r² ‖G_r − Ĝ‖² / N²;
+//! - ⟨G, G′⟩ of two samples in the same way, by products of groups that share no network: Corr of two samples is free of
+//!   noise that makes that of Ĝ and Ĝ′ too small;
 //! - errors of functions of G come from leaving out one group at a time (delete-a-group jackknife).
 //!
 //! Effective rank and the share of the first tenth have no unbiased form: the jackknife over four quarters removes
@@ -178,6 +180,51 @@ impl Sampled {
         })
     }
 
+    /// Corr with another sample of networks of the same seed or of another, every part free of the noise that makes ‖Ĝ‖ too
+    /// large: products of groups r ≠ s share no network, as network i is in group i mod R of every sample. It may exceed 1
+    /// by its error.
+    pub fn corr_with(&self, other: &Sampled) -> Result<Estimate, GeometryError> {
+        if other.state.dim != self.state.dim {
+            return Err(GeometryError::Size {
+                what: "the other sample",
+                found: other.state.dim,
+                wanted: self.state.dim,
+            });
+        }
+        let across = cross(&self.state.sums, &other.state.sums, self.state.dim);
+        let (own, its) = (counts(&self.state), counts(&other.state));
+        let present: Vec<usize> = (0..GROUPS)
+            .filter(|&g| own[g] > 0.0 && its[g] > 0.0)
+            .collect();
+        let mean = |products: &[f64], [a, b]: [&[f64]; 2], left_out: Option<usize>| {
+            let kept = || present.iter().copied().filter(|&g| Some(g) != left_out);
+            let (mut sum, mut pairs) = (0.0, 0.0);
+            for r in kept() {
+                for s in kept().filter(|&s| s != r) {
+                    sum += products[r * GROUPS + s];
+                    pairs += a[r] * b[s];
+                }
+            }
+            sum / pairs
+        };
+        let corr = |left_out: Option<usize>| {
+            let squares = mean(&self.products, [&own, &own], left_out)
+                * mean(&other.products, [&its, &its], left_out);
+            mean(&across, [&own, &its], left_out) / squares.sqrt()
+        };
+        let (value, standard_error) = leave_one_out(|i| corr(i.map(|i| present[i])), present.len());
+        Ok(Estimate {
+            value,
+            standard_error,
+            samples: self.networks().min(other.networks()),
+        })
+    }
+
+    /// Everything that was summed, as [`State::to_bytes`] writes it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.state.to_bytes()
+    }
+
     /// The numbers of a result with their errors, bias removed; `scale` is the factor that the spectrum carries. Other
     /// spectra that it takes are made on a device.
     pub fn summary(
@@ -332,6 +379,33 @@ fn marks(n: usize) -> Vec<usize> {
     let mut marks: Vec<usize> = (0..MARKS).map(mark).map(|k| k.min(n - 1)).collect();
     marks.dedup();
     marks
+}
+
+/// ⟨S_a, S′_b⟩ of every sum of one sample and every one of another, in whole quanta.
+fn cross(own: &[Sum], its: &[Sum], dim: usize) -> Vec<f64> {
+    let part = |(t, tile): (usize, &Tile)| {
+        let mut out = vec![0.0; GROUPS * GROUPS];
+        for row in 0..tile.rows {
+            let at = t * Tile::LEN + row * TILE;
+            let wide = |sums: &[Sum]| -> Vec<f64> {
+                let rows = sums.iter().flat_map(|sum| &sum.entries[at..][..tile.cols]);
+                rows.map(|x| *x as f64).collect()
+            };
+            let (own, its) = (wide(own), wide(its));
+            for (a, x) in own.chunks_exact(tile.cols).enumerate() {
+                for (b, y) in its.chunks_exact(tile.cols).enumerate() {
+                    out[a * GROUPS + b] += tile.weight() * crate::matrix::dot(x, y);
+                }
+            }
+        }
+        out
+    };
+    let parts: Vec<Vec<f64>> = tiles(dim).par_iter().enumerate().map(part).collect();
+    let mut out = vec![0.0; GROUPS * GROUPS];
+    for part in parts {
+        out.iter_mut().zip(part).for_each(|(o, x)| *o += x);
+    }
+    out
 }
 
 /// ⟨S_a, S_b⟩ of every pair of sums, in whole quanta squared.

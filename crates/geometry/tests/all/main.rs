@@ -9,5 +9,6 @@ mod exact;
 mod kernel;
 mod predict;
 mod sample;
+mod similar;
 mod spectrum;
 mod theory;

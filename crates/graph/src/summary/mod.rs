@@ -1,6 +1,7 @@
 //! What a network looks like, layer by layer, as data.
 
 mod field;
+mod initial;
 mod multiplications;
 mod outline;
 mod words;
@@ -25,6 +26,8 @@ pub struct Summary {
     pub output: Shape,
     /// The rule that set laws and scales, as the command line spells it.
     pub parametrisation: String,
+    /// What weights and biases really start as under it, by kind of layer where they differ.
+    pub initialisation: String,
     /// Trainable numbers.
     pub parameters: usize,
     /// Numbers carried along without training (running statistics).
@@ -79,6 +82,7 @@ impl Summary {
             input: graph.input(),
             output: graph.output(),
             parametrisation: graph.parametrisation.to_string(),
+            initialisation: initial::initialisation(graph),
             parameters: graph.parameter_count(),
             buffers: buffers.map(|p| p.len()).sum(),
             multiply_adds: multiplications(graph),

@@ -279,3 +279,29 @@ fn outlines_hang_together() {
         }
     }
 }
+
+/// What a name leaves open is said: torchvision's VGG starts with normal weights, the others uniform.
+#[test]
+fn initial_values_are_those_of_the_network() {
+    let of = |name: &str, rule: Option<&str>| {
+        let parametrisation = rule.map(|r| r.parse().unwrap());
+        let options = ZooOptions {
+            parametrisation,
+            ..ZooOptions::default()
+        };
+        Summary::of(&zoo(name, &options).unwrap()).initialisation
+    };
+    assert_eq!(of("lenet", None), "pytorch (uniform)");
+    let vgg = of("vgg11", None);
+    assert!(
+        vgg.starts_with("pytorch (conv normal with biases 0"),
+        "{vgg}"
+    );
+    assert!(!vgg.contains("conv uniform"), "{vgg}");
+    assert_eq!(of("lenet", Some("he")), "he (normal with biases 0)");
+    assert_eq!(
+        of("vgg11", Some("orthogonal")),
+        "orthogonal (orthogonal with biases 0)"
+    );
+    assert_eq!(of("cnn-gap", Some("ntk:1,0.5")), "ntk:1,0.5 (normal)");
+}

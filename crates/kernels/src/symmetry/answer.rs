@@ -7,6 +7,7 @@ use polariscope_report::{Align, Table, fill, grouped};
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Checked, Material, Measured, measure};
+use super::places::{self, Place};
 use super::{Finding, Group, Question, words};
 use crate::KernelsError;
 
@@ -140,6 +141,9 @@ pub struct Summary {
     /// How far training moved the predictions, relative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<f64>,
+    /// Learning rate of the runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// Why there is no kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_kernel: Option<String>,
@@ -154,6 +158,9 @@ pub struct Summary {
     pub infinite: Proved,
     /// Every group.
     pub groups: Vec<Row>,
+    /// Every kind of motion of the positions.
+    #[serde(default)]
+    pub places: Vec<Place>,
 }
 
 impl Summary {
@@ -161,14 +168,18 @@ impl Summary {
     fn new(graph: &Graph, measured: Measured) -> Self {
         let shape = graph.input();
         let row = |checked| Row::new(checked, &measured, shape);
+        let exact = measured.approximations.is_empty();
+        let place = |checked| Place::new(checked, shape, exact);
         let mut result = Summary {
             words: String::new(),
             samples: measured.samples,
             steps: measured.steps,
             moved: measured.moved,
+            rate: measured.rate,
             finite: Proved::new(&measured.deduction.finite, shape),
             infinite: Proved::new(&measured.deduction.infinite, shape),
             groups: measured.checked.iter().map(row).collect(),
+            places: measured.places.iter().map(place).collect(),
             no_kernel: measured.no_kernel.clone(),
             no_runs: measured.no_runs.clone(),
             approximations: measured.approximations.clone(),
@@ -193,7 +204,16 @@ impl Summary {
             text += &fill(paragraph);
             text.push('\n');
         }
-        text + &self.table().to_text(width)
+        text += &self.table().to_text(width);
+        if !self.places.is_empty() {
+            text += &format!("\n{}", places::table(&self.places).to_text(width));
+        }
+        text
+    }
+
+    /// Every kind of motion, to the last bit.
+    pub fn places_csv(&self) -> String {
+        places::table_for_files(&self.places).to_csv()
     }
 
     /// Every group, to the last bit.

@@ -1,6 +1,6 @@
 //! The group of a learning system, from its first layers.
 //!
-//! Finite width: W x = W′(τx) with W′ = W τᵀ. If W′ is again a weight of the layer with the law of W, and the optimiser
+//! Finite width: W x = W′(τx) with W′ = W τᵀ. If W′ is again a weight of the layer with the distribution of W, and the optimiser
 //! takes W τᵀ where it took W, every run on D has a twin on τ(D) with the same outputs. Laws: N(0, σ²) and the uniform law
 //! over orthonormal frames are those of W τᵀ for every orthogonal τ; independent uniform entries only for (signed)
 //! permutations. Optimisers: gradient descent, with mini-batches, momentum and L2, is linear in the gradient, which turns
@@ -177,11 +177,15 @@ fn law(graph: &Graph, reader: &Reader) -> (Elements, String) {
     match param.law {
         Law::Normal { .. } => (
             Elements::Orthogonal,
-            format!("{name} starts Gaussian with equal variances, a law that rotations keep."),
+            format!(
+                "{name} starts Gaussian with equal variances, a distribution that rotations keep."
+            ),
         ),
         Law::Orthogonal { .. } => (
             Elements::Orthogonal,
-            format!("{name} starts uniform over orthonormal frames, a law that rotations keep."),
+            format!(
+                "{name} starts uniform over orthonormal frames, a distribution that rotations keep."
+            ),
         ),
         Law::Constant(0.0) => (
             Elements::Orthogonal,

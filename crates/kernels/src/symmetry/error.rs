@@ -3,6 +3,7 @@
 use polariscope_graph::Shape;
 use polariscope_network::NetworkError;
 use polariscope_nngp::NngpError;
+use polariscope_report::pretty;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -48,6 +49,21 @@ pub enum SymmetryError {
         "the logarithm of a rotation did not converge; every number of its matrix must be finite"
     )]
     Logarithm,
+    /// Runs that are no evidence.
+    #[error(
+        "training diverged at every learning rate down to {rate} (the loss went from {} to {}), and a run that diverged is no \
+         evidence; try fewer ‹steps› or another ‹parametrisation›",
+        pretty(*before),
+        pretty(*after)
+    )]
+    Diverged {
+        /// The smallest rate.
+        rate: f64,
+        /// Loss at first.
+        before: f64,
+        /// Loss at the end.
+        after: f64,
+    },
     /// A kernel that cannot be had.
     #[error(transparent)]
     Kernel(#[from] NngpError),

@@ -1,6 +1,6 @@
 //! How far the kernels of the infinitely wide network are from K(τx, τx′) = K(x, x′).
 
-use polariscope_nngp::{Kernel, Wanted};
+use polariscope_nngp::{Kernel, Values, Wanted};
 use serde::{Deserialize, Serialize};
 
 use super::runs::relative;
@@ -29,7 +29,16 @@ pub fn kernel_deviation(
     tau: &Element,
 ) -> Result<Deviation, SymmetryError> {
     let before = kernel.among(Wanted::Both, x)?;
-    let after = kernel.among(Wanted::Both, &tau.apply(x)?)?;
+    change(kernel, &before, &tau.apply(x)?)
+}
+
+/// The same with the kernels of `x` at hand, from the transformed samples.
+pub(super) fn change(
+    kernel: &Kernel,
+    before: &Values<f64>,
+    transformed: &[f64],
+) -> Result<Deviation, SymmetryError> {
+    let after = kernel.among(Wanted::Both, transformed)?;
     let ntk = before.ntk.as_deref().zip(after.ntk.as_deref());
     Ok(Deviation {
         nngp: relative(&after.nngp, &before.nngp),

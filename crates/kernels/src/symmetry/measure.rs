@@ -10,9 +10,10 @@ use polariscope_random::Stream;
 use polariscope_report::counted;
 use polariscope_train::{BatchSize, Config, Length, Optimiser, Schedule, TrainError};
 
+use super::places::{Checked as CheckedPlace, check};
 use super::{
-    Cell, Deduction, Deviation, Element, Elements, Group, Question, Run, Sharing, SymmetryError,
-    deduce, distance, kernel_deviation, match_weights, train,
+    Cell, Deduction, Deviation, Element, Elements, Followed, Group, Motion, Question, Run, Sharing,
+    SymmetryError, deduce, distance, kernel_deviation, match_weights, train,
 };
 use crate::KernelsError;
 
@@ -27,6 +28,11 @@ const KERNEL: f64 = 1e12;
 /// What a thread does of either in a second, about.
 const KERNEL_RATE: f64 = 2e9;
 const RUN_RATE: f64 = 1e10;
+/// Learning rates of the runs: the first at which training does not diverge. Batch norm over a batch of four needs small
+/// ones: at 0.05 its activations grow faster than the running statistics that predictions are made with.
+const RATES: [f64; 3] = [0.05, 0.005, 0.0005];
+/// Loss over what it was at first, or over 1, from which on a run has diverged.
+const DIVERGED: f64 = 2.0;
 /// Largest sample that is rotated as a whole.
 const WHOLE: usize = 4096;
 /// Momentum, mini-batches and L2 together.
@@ -111,6 +117,8 @@ pub struct Measured {
     pub followed: Option<Group>,
     /// By measurement.
     pub checked: Vec<Checked>,
+    /// Motions of the positions.
+    pub places: Vec<CheckedPlace>,
     /// Why there are no kernels.
     pub no_kernel: Option<String>,
     /// What is approximate about them.
@@ -119,6 +127,8 @@ pub struct Measured {
     pub no_runs: Option<String>,
     /// How far training moved the predictions.
     pub moved: Option<f64>,
+    /// Learning rate of the runs.
+    pub rate: Option<f64>,
     /// Samples used.
     pub samples: usize,
     /// Updates.
@@ -169,9 +179,11 @@ pub fn measure(
         deduction,
         followed,
         checked: Vec::new(),
+        places: Vec::new(),
         no_kernel,
         no_runs,
         moved: runs.as_ref().map(|r| r.moved),
+        rate: runs.as_ref().map(|r| r.config.learning_rate),
         samples: material.labels.len(),
         steps,
     };
@@ -216,6 +228,8 @@ pub fn measure(
             twins,
         });
     }
+    observer.note("checking motions of the positions");
+    measured.places = check(graph, material, kernel.as_ref(), runs.as_mut(), question)?;
     Ok(measured)
 }
 
@@ -244,6 +258,10 @@ fn gaussian(graph: &Graph) -> Graph {
     graph
 }
 
+fn has_diverged(before: f64, after: f64) -> bool {
+    !after.is_finite() || after > DIVERGED * before.max(1.0)
+}
+
 /// The six groups, with those over patches that were deduced; each once, the largest first.
 fn groups(graph: &Graph, found: [Option<Group>; 3]) -> Vec<Group> {
     let patches = found
@@ -264,7 +282,7 @@ fn groups(graph: &Graph, found: [Option<Group>; 3]) -> Vec<Group> {
 }
 
 /// The run on x, to compare others with.
-struct Runs<'a> {
+pub struct Runs<'a> {
     graph: &'a Graph,
     network: Network<f64>,
     material: &'a Material,
@@ -291,7 +309,6 @@ impl<'a> Runs<'a> {
             schedule: Schedule::Constant,
             batch_size: BatchSize::Of(BATCH),
             length: Length::Steps(steps as u64),
-            learning_rate: 0.05,
             init_seed: seed,
             batch_seed: seed,
             ..Config::default()
@@ -309,10 +326,40 @@ impl<'a> Runs<'a> {
             cost: 3.0 * multiplications(graph) as f64 * (steps * BATCH) as f64,
             spent: 0.0,
         };
-        runs.end = runs.run(&material.x, runs.start.clone())?;
         let x = material.x.as_slice();
-        runs.moved = distance(&runs.network, (&runs.start, x), (&runs.end, x))?;
-        Ok(runs)
+        let before = runs.loss(&runs.start, x)?;
+        let mut after = f64::NAN;
+        for rate in RATES {
+            runs.config.learning_rate = rate;
+            runs.end = runs.run(x, runs.start.clone())?;
+            after = runs.loss(&runs.end, x)?;
+            if !has_diverged(before, after) {
+                runs.moved = distance(&runs.network, (&runs.start, x), (&runs.end, x))?;
+                return Ok(runs);
+            }
+        }
+        Err(SymmetryError::Diverged {
+            rate: runs.config.learning_rate,
+            before,
+            after,
+        })
+    }
+
+    /// Mean cross-entropy of the predictions.
+    fn loss(&self, weights: &Weights<f64>, x: &[f64]) -> Result<f64, SymmetryError> {
+        let outputs = self.graph.output().len();
+        let f = self.network.output(weights, x)?;
+        let of = |(f, &label): (&[f64], &u32)| match f {
+            // One output: its sign tells the class.
+            [f] => (if label == 1 { -f } else { *f }).exp().ln_1p(),
+            _ => {
+                let most = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = f.iter().map(|f| (f - most).exp()).sum();
+                most + sum.ln() - f.get(label as usize).copied().unwrap_or(most)
+            }
+        };
+        let each = f.chunks_exact(outputs).zip(&self.material.labels).map(of);
+        Ok(each.sum::<f64>() / self.material.labels.len() as f64)
     }
 
     fn run(&self, x: &[f64], weights: Weights<f64>) -> Result<Weights<f64>, SymmetryError> {
@@ -333,25 +380,44 @@ impl<'a> Runs<'a> {
     }
 
     /// Whether there is time for another run.
-    fn can_spend(&self) -> bool {
+    pub fn can_spend(&self) -> bool {
         self.spent + self.cost <= RUNS
     }
 
-    /// The twin on τx; nothing where the first weights meet a pooled input.
+    /// Relative distance of the predictions of the twin on moved samples, from weights that follow; nothing where samples
+    /// have no such motion.
+    pub fn moved(
+        &mut self,
+        motion: Motion,
+        followed: &Followed,
+    ) -> Result<Option<f64>, SymmetryError> {
+        let Some(moved) = motion.apply(self.graph.input(), &self.material.x) else {
+            return Ok(None);
+        };
+        self.spent += self.cost;
+        let end = self.run(&moved, followed.apply(&self.start))?;
+        let x = self.material.x.as_slice();
+        distance(&self.network, (&self.end, x), (&end, &moved)).map(Some)
+    }
+
+    /// The twin on τx; nothing where the first weights meet a pooled input, or where the twin diverges: that is no evidence.
     fn twins(&mut self, tau: &Element) -> Result<Option<Twins>, SymmetryError> {
         self.spent += self.cost;
-        let twins = || -> Result<Twins, SymmetryError> {
+        let twins = || -> Result<Option<Twins>, SymmetryError> {
             let twin = match_weights(self.graph, &self.start, tau)?;
             let turned = tau.apply(&self.material.x)?;
             let end = self.run(&turned, twin.weights)?;
             let x = self.material.x.as_slice();
-            Ok(Twins {
+            if has_diverged(self.loss(&self.start, x)?, self.loss(&end, &turned)?) {
+                return Ok(None);
+            }
+            Ok(Some(Twins {
                 apart: distance(&self.network, (&self.end, x), (&end, &turned))?,
                 missed: twin.residual,
-            })
+            }))
         };
         match twins() {
-            Ok(twins) => Ok(Some(twins)),
+            Ok(twins) => Ok(twins),
             Err(SymmetryError::FirstLayer { .. }) => Ok(None),
             Err(e) => Err(e),
         }
@@ -364,5 +430,61 @@ impl<'a> Runs<'a> {
             matches!(n.op, Dense { .. } | Conv { .. } | Local { .. })
         });
         layer.map_or(0.0, |n| n.shape.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_graph::{ZooOptions, zoo};
+
+    use super::*;
+
+    fn runs_of(name: &str, options: ZooOptions) -> (Graph, Material) {
+        let input = Some("3x8x8".parse().unwrap());
+        let graph = zoo(name, &ZooOptions { input, ..options }).unwrap();
+        let material = Material::drawn(&graph, 8, 0);
+        (graph, material)
+    }
+
+    /// Batch norm diverges at 0.05 here: predictions move 10⁵ times their size. At the rate that is chosen they do not.
+    #[test]
+    fn a_rate_is_chosen_at_which_training_does_not_diverge() {
+        let (graph, material) = runs_of("resnet18", ZooOptions::default());
+        let runs = Runs::new(&graph, &material, &Question::default()).unwrap();
+        assert!(runs.config.learning_rate < RATES[0]);
+        assert!(runs.moved > 1e-3 && runs.moved < 100.0, "{}", runs.moved);
+        let (graph, material) = runs_of("cnn-gap", ZooOptions::default());
+        let runs = Runs::new(&graph, &material, &Question::default()).unwrap();
+        assert_eq!(runs.config.learning_rate, RATES[0]);
+    }
+
+    /// Four layers of numbers times 100: no rate of the three is small enough, and nothing is said of runs.
+    #[test]
+    fn a_diverged_run_is_no_evidence() {
+        let options = ZooOptions {
+            parametrisation: Some("ntk:100,0".parse().unwrap()),
+            activation: Some("identity".parse().unwrap()),
+            depth: Some(3),
+            width: Some(16),
+            ..ZooOptions::default()
+        };
+        let (graph, material) = runs_of("fcn", options);
+        let refused = Runs::new(&graph, &material, &Question::default())
+            .err()
+            .unwrap();
+        assert!(
+            refused.to_string().starts_with("training diverged"),
+            "{refused}"
+        );
+        let question = Question::default();
+        let found = super::super::answer(&graph, None, &question, &mut polariscope_lens::Quiet);
+        let found = found.unwrap().summary;
+        assert!(
+            found
+                .words
+                .contains("No training runs were compared: training diverged")
+        );
+        assert!(!found.words.contains("moved them by") && found.moved.is_none());
+        assert!(found.groups.iter().all(|row| row.run_distance.is_none()));
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! A learning algorithm is G-invariant (Def. 1) if training on τ(D) and testing on τ(x) gives the same distribution of
 //! predictions, for every τ ∈ G. Whether it is follows from its first layer (Thm 3.1): if W x = W′ (τx) with W′ = W τᵀ
-//! has the law of W, and the update rule rotates with the weights, then every run on D has a twin on τ(D).
+//! has the distribution of W, and the update rule rotates with the weights, then every run on D has a twin on τ(D).
 //!
 //! - [`Group`], [`Element`]: the six groups O(Cd), O(C)^d, O(C)⊗I_d and their permutations, and the same over patches;
 //!   drawing, applying, inverting.
 //! - [`Geodesic`]: τ_t = exp(t log τ), from the identity to τ.
 //! - [`deduce`]: the group of a graph, at finite and at infinite width, with the proof in words.
 //! - [`match_weights`], [`train`]: the twin's initial weights and whole runs of it, an exact test without statistics.
+//! - [`Motion`], [`follow`]: translations, flips and turns of the positions, and the weights that go along with them.
 //! - [`kernel_deviation`]: how far the kernels of the infinitely wide network are from invariance.
 //! - [`gap_in_vec`], [`vec_in_lcn`], [`lcn_in_vec`]: GAP_n ⊆ VEC_n ⊆ LCN_n ⊆ VEC_{dn} (Thm 2.1), by explicit weights.
 //! - [`answer`]: the groups of a network, proved and checked.
@@ -43,6 +44,7 @@ mod invariance;
 mod matched;
 mod measure;
 mod page;
+mod places;
 mod positions;
 mod question;
 mod runs;
@@ -58,5 +60,6 @@ pub use inclusion::{gap_in_vec, lcn_in_vec, vec_in_lcn};
 pub use invariance::{Deviation, kernel_deviation};
 pub use matched::{Matched, match_weights};
 pub use page::page;
+pub use places::{Axis, Followed, Known, Lost, Motion, Place, follow};
 pub use question::Question;
 pub use runs::{Run, distance, train};

@@ -22,6 +22,9 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
     page.facts(facts(found));
     page.push(chart(found));
     page.push(table(found));
+    if !found.places.is_empty() {
+        page.push(motions(found));
+    }
     page.push(Section::reproduce(command));
     page.configure(settings);
     page
@@ -105,4 +108,21 @@ fn table(found: &Summary) -> Section {
         )
         .table(found.table())
         .list(acts)
+}
+
+fn motions(found: &Summary) -> Section {
+    let proofs = found.places.iter().map(|p| match p.proof.as_str() {
+        "" => format!("{}.", p.name()),
+        proof => format!("{}: {proof}", p.name()),
+    });
+    Section::new("Motions of the positions")
+        .prose(
+            "The learning system has a motion g if the distribution of its initial weights does not tell gx from x and \
+             training keeps that: the kernels of the infinitely wide network then satisfy K(gx, gx′) = K(x, x′). “Has” is \
+             proved layer by layer and checked, “has not” is shown by a measurement that such a network could not give, and \
+             “not known” is neither. Changes under a motion that it has are rounding; under one that it has not, the \
+             least change among the motions of its kind is shown.",
+        )
+        .table(super::places::table(&found.places))
+        .list(proofs)
 }

@@ -5,7 +5,7 @@ use polariscope_report::grouped;
 use super::Summary;
 use super::answer::{Proved, Row, SAME_KERNEL, SAME_RUN, number};
 
-/// What matched weights can follow, whatever law they start with.
+/// What matched weights can follow, whatever distribution they start with.
 pub struct Followed {
     /// The group.
     pub group: String,
@@ -19,6 +19,8 @@ pub fn words(name: &str, found: &Summary, followed: Option<&Followed>) -> String
     parts.push(format!("At this width: {}", found.finite.proof));
     parts.push(format!("At infinite width: {}", found.infinite.proof));
     parts.push(checks(found, followed));
+    parts.push(super::places::words(name, &found.places));
+    parts.retain(|part| !part.is_empty());
     let wrong = contradictions(found, followed);
     if !wrong.is_empty() {
         parts.insert(1, wrong);
@@ -124,9 +126,12 @@ fn runs(found: &Summary, followed: Option<&Followed>) -> String {
         return "Training runs were not compared: the first layer's weights are too many to transform.".to_owned();
     };
     let mut said = format!(
-        "A run of {} steps on transformed samples, from first weights transformed alike, ends with the same predictions: \
+        "A run of {} steps{} on transformed samples, from first weights transformed alike, ends with the same predictions: \
          under {} they differ by {}, while training moved them by {}",
         found.steps,
+        found
+            .rate
+            .map_or(String::new(), |rate| format!(" at rate {rate}")),
         own.group,
         number(Some(apart)),
         number(found.moved)
@@ -143,7 +148,7 @@ fn runs(found: &Summary, followed: Option<&Followed>) -> String {
     said += ".";
     if followed.group != found.finite.group {
         said += &format!(
-            " Weights that follow all of {} exist; only the law that they start with is not kept by it.",
+            " Weights that follow all of {} exist; only the distribution that they start with is not kept by it.",
             own.group
         );
     }
@@ -173,7 +178,22 @@ fn contradictions(found: &Summary, followed: Option<&Followed>) -> String {
             r.group
         )
     });
-    let all: Vec<String> = kernels.chain(runs).collect();
+    let places = found.places.iter().filter(|p| {
+        let above = |x: Option<f64>, bound| x.is_some_and(|x| x > bound);
+        above(p.kernel_change, SAME_KERNEL)
+            || above(p.output_change, SAME_RUN)
+            || above(p.run_distance, SAME_RUN)
+    });
+    let places = places.map(|p| {
+        format!(
+            "kernels change by {}, outputs by {} and trained twins by {} under {}",
+            number(p.kernel_change),
+            number(p.output_change),
+            number(p.run_distance),
+            p.name()
+        )
+    });
+    let all: Vec<String> = kernels.chain(runs).chain(places).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(

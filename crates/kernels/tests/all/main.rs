@@ -3,5 +3,6 @@
 mod cuda;
 mod experiments;
 mod inference;
+mod motions;
 mod spheres;
 mod symmetry;

@@ -4,12 +4,13 @@ pub mod options;
 mod top;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use polariscope_data::DataError;
 use polariscope_geometry::page::{page, text};
-use polariscope_geometry::{Answer, Numbers, Part, Resolved, Shard};
+use polariscope_geometry::{Answer, Numbers, Part, Resolved, Sampled, Shard};
 use polariscope_graph::Graph;
 use polariscope_learning::weights;
 use polariscope_lens::Clock;
@@ -19,11 +20,13 @@ use crate::args::{ArchitectureArgs, Common, Dtype, count};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::looker::Looker;
-use crate::run::{self, Opened, Request, RunDirectory, Shown, fingerprint_bytes};
+use crate::run::{self, Opened, Request, RunDirectory, Shown, fingerprint_bytes, write_atomically};
 use options::QuestionArgs;
 
 /// The partial sums of a shard.
 pub const SUMS: &str = "sums.bin";
+/// What was summed, for as long as geometries are compared.
+const SAMPLE: &str = "sample.bin";
 /// What the terminal shows, kept for the next time.
 const TEXT: &str = "summary.txt";
 
@@ -128,11 +131,19 @@ impl Job {
         directory: &mut RunDirectory,
         common: &Common,
     ) -> Result<Answer, CliError> {
+        Ok(self.answer_and_sample(directory, common)?.0)
+    }
+
+    fn answer_and_sample(
+        &self,
+        directory: &mut RunDirectory,
+        common: &Common,
+    ) -> Result<(Answer, Option<Sampled>), CliError> {
         let mut looker = Looker::new(directory, common);
-        let found = self.question.answer(&self.graph, &mut looker);
-        let mut answer = looker.settle(found)?;
+        let found = self.question.answer_and_sample(&self.graph, &mut looker);
+        let (mut answer, sample) = looker.settle(found)?;
         write(directory, &self.request, &mut answer)?;
-        Ok(answer)
+        Ok((answer, sample))
     }
 
     /// Says that an interruption leaves this geometry.
@@ -145,13 +156,45 @@ impl Job {
 
     /// The answer in a folder of its own inside another run: read if it is there, else found.
     pub fn answer_in(&self, folder: PathBuf, common: &Common) -> Result<Answer, CliError> {
+        self.found_in(folder, common, |_, _| Ok(()))
+    }
+
+    /// The same, its sample left in the folder.
+    pub fn answer_and_sample_in(
+        &self,
+        folder: PathBuf,
+        common: &Common,
+    ) -> Result<Answer, CliError> {
+        self.found_in(folder, common, |folder, sample| {
+            let bytes = sample.map_or(Vec::new(), |s| s.to_bytes());
+            Ok(write_atomically(&folder.join(SAMPLE), &bytes)?)
+        })
+    }
+
+    /// The sample that [`Job::answer_and_sample_in`] left; none of a closed form.
+    pub fn sample_in(&self, folder: &Path, answer: &Answer) -> Result<Option<Sampled>, CliError> {
+        if !answer.source.sampled() {
+            return Ok(None);
+        }
+        let path = folder.join(SAMPLE);
+        let bytes = fs::read(&path).map_err(|source| DataError::Io { path, source })?;
+        Ok(Some(self.question.sample_of(&bytes)?))
+    }
+
+    fn found_in(
+        &self,
+        folder: PathBuf,
+        common: &Common,
+        keep: impl Fn(&Path, Option<Sampled>) -> Result<(), CliError>,
+    ) -> Result<Answer, CliError> {
         let inner = Common {
             out: Some(folder),
             ..common.clone()
         };
         match run::open(&self.request, &inner)? {
             Opened::Work(mut directory) => {
-                let answer = self.answer(&mut directory, &inner)?;
+                let (answer, sample) = self.answer_and_sample(&mut directory, &inner)?;
+                keep(directory.path(), sample)?;
                 directory.finish(&answer.numbers)?;
                 self.finished();
                 Ok(answer)
@@ -167,6 +210,17 @@ impl Job {
                 answer.map_err(|e| CliError::from(e).about(&path.display().to_string()))
             }
         }
+    }
+}
+
+/// Removes what [`Job::answer_and_sample_in`] left.
+pub fn drop_sample(folder: &Path) -> Result<(), CliError> {
+    let path = folder.join(SAMPLE);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(DataError::Io { path, source }.into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "NAME")]
     pub method: Option<Method>,
     /// zero, gauss:SIGMA, file:X.npy, data:SPEC [default: gauss:1]
-    #[arg(long, value_name = "LAW")]
+    #[arg(long, value_name = "POINTS")]
     pub probe: Option<ProbeArg>,
     /// Points for each network [default: by a pilot, or 16]
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]

@@ -15,7 +15,7 @@ use super::weight::Weight;
 use crate::lens::source::Voice;
 
 pub use numbers::percent;
-pub(super) use numbers::{about, pair, share, times};
+pub(super) use numbers::{about, of_all, pair, share, times};
 
 /// Noise is nearly white where this share of the frequencies is alike.
 const WHITE: f64 = 0.9;
@@ -74,7 +74,10 @@ fn preference(name: &str, reading: &Reading) -> String {
     let dim = grouped(reading.dim as u64);
     let voice = reading.source.voice();
     let of = what(voice);
-    let takes = about(reading.directions.0, reading.directions.1);
+    let takes = of_all(
+        reading.directions,
+        ("its ", reading.dim, " input directions"),
+    );
     // Noise makes large eigenvalues larger and small ones negative: their shares are biased until that is over.
     let head = match reading.negative {
         None => format!(
@@ -110,18 +113,17 @@ fn preference(name: &str, reading: &Reading) -> String {
             )
         }
         Preference::Mild => format!(
-            "{name} prefers some directions, but mildly: {of} is spread over about {takes} of its {dim} input \
-             directions{head}."
+            "{name} prefers some directions, but mildly: {of} is spread over about {takes}{head}."
         ),
         Preference::Strong => match voice {
-            Voice::Coherent | Voice::Shared => format!(
-                "Before training, {of} in {name} lies in about {takes} of its {dim} input directions{head}."
-            ),
+            Voice::Coherent | Voice::Shared => {
+                format!("Before training, {of} in {name} lies in about {takes}{head}.")
+            }
             Voice::Sensitivity => format!(
-                "Before training, the sensitivity of {name} lies along about {takes} of its {dim} input directions{head}."
+                "Before training, the sensitivity of {name} lies along about {takes}{head}."
             ),
             Voice::Given => format!(
-                "With the given weights, the sensitivity of {name} lies along about {takes} of its {dim} input directions{head}."
+                "With the given weights, the sensitivity of {name} lies along about {takes}{head}."
             ),
         },
     }

@@ -44,13 +44,28 @@ pub(in super::super) fn pair(value: f64, standard_error: f64) -> String {
 
 /// A number of directions: whole, with a decimal below ten, or with its error.
 pub(in super::super) fn about(count: f64, error: Option<f64>) -> String {
-    match error.filter(|e| *e > 0.0 && e.is_finite()) {
-        Some(error) => pair(count, error),
+    match error.filter(|e| *e > 0.0) {
+        Some(error) if error.is_finite() => pair(count, error),
+        // Too few groups of networks to know how well it is known.
+        Some(_) => "an unknown number".to_string(),
         None if count < 9.95 => {
             let text = format!("{count:.1}");
             text.strip_suffix(".0").unwrap_or(&text).to_string()
         }
         None => grouped(count.round() as u64),
+    }
+}
+
+/// `50 ± 3 of its 1,024 input directions`, for `its `, 1024 and ` input directions`. The estimate has no bias, so noise takes
+/// it beyond D where all take part.
+pub(in super::super) fn of_all(
+    (count, error): (f64, Option<f64>),
+    (before, dim, after): (&str, usize, &str),
+) -> String {
+    let (takes, all) = (about(count, error), grouped(dim as u64));
+    match count > dim as f64 && error.is_some() {
+        false => format!("{takes} of {before}{all}{after}"),
+        true => format!("all of {before}{all}{after}, estimated as {takes}"),
     }
 }
 
@@ -98,6 +113,13 @@ mod tests {
         assert_eq!(about(3.0, None), "3");
         assert_eq!(about(1234.5, None), "1,235");
         assert_eq!(about(123.4, Some(5.2)), "123 ± 5");
+        assert_eq!(about(1030.0, Some(f64::INFINITY)), "an unknown number");
+        let of = |count| of_all((count, Some(5.2)), ("its ", 1024, " inputs"));
+        assert_eq!(of(1019.0), "1019 ± 5 of its 1,024 inputs");
+        assert_eq!(of(1025.0), "all of its 1,024 inputs, estimated as 1025 ± 5");
+        // Rounding of a closed form is no noise.
+        let closed = of_all((1024.0 + 1e-9, None), ("", 1024, ""));
+        assert_eq!(closed, "1,024 of 1,024");
         assert_eq!(share(0.713, Some(0.02)), "71 ± 2\u{a0}%");
         assert_eq!(as_much(Weight::exact(3.0)), "3.0 times as much as");
         assert_eq!(

@@ -1,0 +1,339 @@
+//! Whether the weights can follow a motion: θ ↦ θ_g, a reordering of entries, with f(gx; θ_g) = f(x; θ) for all x and θ.
+//!
+//! Node by node: if the inputs of a layer move by known reorderings, so does its output, once its weights are moved along.
+//! A window slides over reordered positions as over the others if they carry its grid onto itself: tap σβ of position πp
+//! reads where what tap β of p reads has gone, padding for padding. Behind a flatten the columns of W move.
+//!
+//! Entries of a tensor that change places are exchangeable under every initial distribution that there is: independent and
+//! alike, or the columns of a uniform frame. So θ_g is as likely as θ, and every optimiser commutes with reordering.
+
+use std::collections::BTreeMap;
+
+use polariscope_graph::{Graph, Node, Op, Padding, ParamId, Shape, Window};
+use polariscope_network::Weights;
+use polariscope_report::counted;
+
+use super::super::grid::{Grid, source};
+use super::motion::Motion;
+
+/// Weights that follow a motion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// Entry i of a parameter goes to place order[i]; those that stay are left out.
+    moved: BTreeMap<usize, Vec<usize>>,
+}
+
+impl Followed {
+    /// Whether no weight moves: every single network gives gx the output of x.
+    pub fn by_every_network(&self) -> bool {
+        self.moved.is_empty()
+    }
+
+    /// θ_g.
+    pub fn apply(&self, weights: &Weights<f64>) -> Weights<f64> {
+        let mut out = weights.clone();
+        for (&param, order) in &self.moved {
+            let from = &weights.values[param];
+            for (&value, &place) in from.iter().zip(order) {
+                out.values[param][place] = value;
+            }
+        }
+        out
+    }
+}
+
+/// Where a motion is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Name of the layer.
+    pub layer: String,
+    /// Why, to be read after its name.
+    pub why: String,
+}
+
+/// The weights that follow a motion, or the first layer where none do.
+///
+/// ```
+/// use polariscope_graph::{ZooOptions, zoo};
+/// use polariscope_kernels::symmetry::{Axis, Motion, follow};
+/// let gap = zoo("cnn-gap", &ZooOptions::default())?;
+/// // Circular convolutions carry shifts to the pool, which forgets them; a flip reverses their taps.
+/// let shift = Motion::Shift { axis: Axis::Across, by: 1 };
+/// assert!(follow(&gap, shift).unwrap().by_every_network());
+/// assert!(!follow(&gap, Motion::Flip(Axis::Across)).unwrap().by_every_network());
+/// # Ok::<(), polariscope_graph::GraphError>(())
+/// ```
+pub fn follow(graph: &Graph, motion: Motion) -> Result<Followed, Lost> {
+    let input = Grid::of(graph.input());
+    let order = motion.order([input.height, input.width]);
+    let order = order.ok_or_else(|| Lost {
+        layer: "the input".into(),
+        why: "is not square".into(),
+    })?;
+    let mut walk = Walk {
+        graph,
+        motion,
+        orders: vec![order],
+        moved: BTreeMap::new(),
+    };
+    for node in graph.nodes.iter().skip(1) {
+        let order = walk.through(node).map_err(|why| Lost {
+            layer: node.layer.clone(),
+            why,
+        })?;
+        walk.orders.push(order);
+    }
+    let last = walk.orders.last().zip(graph.nodes.last());
+    match last {
+        Some((order, node)) if !is_still(order) => Err(Lost {
+            layer: node.layer.clone(),
+            why: "is the output, whose numbers would move too".into(),
+        }),
+        _ => Ok(Followed { moved: walk.moved }),
+    }
+}
+
+fn is_still(order: &[usize]) -> bool {
+    order.iter().enumerate().all(|(i, &to)| i == to)
+}
+
+/// What has been followed so far.
+struct Walk<'a> {
+    graph: &'a Graph,
+    motion: Motion,
+    /// Of every node, where its positions go; the numbers of a vector are its positions.
+    orders: Vec<Vec<usize>>,
+    moved: BTreeMap<usize, Vec<usize>>,
+}
+
+impl Walk<'_> {
+    /// Where the positions of a node's output go.
+    fn through(&mut self, node: &Node) -> Result<Vec<usize>, String> {
+        let orders: Vec<Vec<usize>> = (node.inputs.iter())
+            .map(|id| self.orders[id.0].clone())
+            .collect();
+        let Some(own) = orders.first().cloned() else {
+            return Err("reads nothing".into());
+        };
+        let read = node.inputs.first().map(|id| self.graph.nodes[id.0].shape);
+        let read = read.unwrap_or(node.shape);
+        let is_vector = |shape| matches!(shape, Shape::Vector { .. });
+        let still = |shape: Shape| match shape {
+            Shape::Vector { features } => (0..features).collect(),
+            other => (0..Grid::of(other).positions()).collect(),
+        };
+        match &node.op {
+            Op::Input => Ok(own),
+            &Op::Dense { weight, .. } if is_vector(read) => {
+                self.rows(weight, &own);
+                Ok(still(node.shape))
+            }
+            Op::Conv { weight, window, .. } => {
+                let (taps, places) = self.slide(window, read, node.shape, &own)?;
+                self.rows(*weight, &taps);
+                Ok(places)
+            }
+            Op::Local { weight, window, .. } => {
+                let (taps, places) = self.slide(window, read, node.shape, &own)?;
+                let (t, d) = (taps.len(), places.len());
+                let both = (0..t * d).map(|k| taps[k / d] * d + places[k % d]);
+                self.rows(*weight, &both.collect::<Vec<_>>());
+                Ok(places)
+            }
+            Op::MaxPool(window) | Op::AvgPool(window) => {
+                Ok(self.slide(window, read, node.shape, &own)?.1)
+            }
+            Op::GlobalAvgPool => Ok(still(node.shape)),
+            Op::Flatten if is_vector(read) => Ok(own),
+            Op::Flatten => Ok(numbers(read, &own)),
+            &Op::Bias { bias, .. } if is_vector(read) => {
+                self.rows(bias, &own);
+                Ok(own)
+            }
+            &Op::BatchNorm {
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                ..
+            } if is_vector(read) => {
+                for param in [weight, bias, running_mean, running_var] {
+                    self.rows(param, &own);
+                }
+                Ok(own)
+            }
+            &Op::LayerNorm { weight, bias, .. } => {
+                self.each_number(weight, read, &own);
+                self.each_number(bias, read, &own);
+                Ok(own)
+            }
+            &Op::RmsNorm { weight, .. } => {
+                self.each_number(weight, read, &own);
+                Ok(own)
+            }
+            Op::GroupNorm { .. } if is_vector(read) && !is_still(&own) => {
+                Err("normalises groups of numbers that change places".into())
+            }
+            Op::Add => match orders.windows(2).all(|two| two[0] == two[1]) {
+                true => Ok(own),
+                false => Err("adds what moved in different ways".into()),
+            },
+            Op::Gate => {
+                let (second, channels) = match node.inputs.get(1) {
+                    None => (Vec::new(), false),
+                    Some(id) => (
+                        self.orders[id.0].clone(),
+                        is_vector(self.graph.nodes[id.0].shape) && !is_vector(read),
+                    ),
+                };
+                match channels && is_still(&second) || !channels && second == own {
+                    true => Ok(own),
+                    false => Err("multiplies what moved in different ways".into()),
+                }
+            }
+            Op::Concat if is_vector(node.shape) => {
+                let mut all = Vec::new();
+                for order in &orders {
+                    let before = all.len();
+                    all.extend(order.iter().map(|to| before + to));
+                }
+                Ok(all)
+            }
+            Op::Concat => match orders.windows(2).all(|two| two[0] == two[1]) {
+                true => Ok(own),
+                false => Err("puts beside each other what moved in different ways".into()),
+            },
+            Op::ClassToken { .. } => Ok(std::iter::once(0)
+                .chain(own.iter().map(|to| to + 1))
+                .collect()),
+            &Op::Position { embedding } => {
+                self.each_token(embedding, read, &own);
+                Ok(own)
+            }
+            &Op::TakeToken { index } => match own.get(index) == Some(&index) {
+                true => Ok(still(node.shape)),
+                false => Err(format!("takes token {index}, which moves")),
+            },
+            Op::Dense { .. }
+            | Op::Bias { .. }
+            | Op::BatchNorm { .. }
+            | Op::GroupNorm { .. }
+            | Op::Scale { .. }
+            | Op::Dropout { .. }
+            | Op::Activation(_)
+            | Op::ToTokens
+            | Op::Attention { .. } => Ok(own),
+        }
+    }
+
+    /// Moves the entries of every run of `order.len()` in a parameter.
+    fn rows(&mut self, param: ParamId, order: &[usize]) {
+        if is_still(order) {
+            return;
+        }
+        let count = self.graph.param(param).len();
+        let n = order.len();
+        let all = (0..count).map(|k| k / n * n + order[k % n]).collect();
+        self.moved.insert(param.0, all);
+    }
+
+    /// Moves a parameter with an entry for each number that is normalised together: all of a vector or image, the
+    /// coordinates of a token, which stay.
+    fn each_number(&mut self, param: ParamId, read: Shape, order: &[usize]) {
+        match read {
+            Shape::Tokens { .. } => {}
+            Shape::Vector { .. } => self.rows(param, order),
+            Shape::Signal { .. } | Shape::Image { .. } => self.rows(param, &numbers(read, order)),
+        }
+    }
+
+    /// Moves a parameter with an entry for each number of a sequence of tokens.
+    fn each_token(&mut self, param: ParamId, read: Shape, order: &[usize]) {
+        self.rows(param, &numbers(read, order));
+    }
+
+    /// Where the taps of a window and the positions that it makes go.
+    fn slide(
+        &self,
+        window: &Window,
+        read: Shape,
+        made: Shape,
+        order: &[usize],
+    ) -> Result<(Vec<usize>, Vec<usize>), String> {
+        let [kh, kw] = window.kernel;
+        let Some(taps) = self.motion.taps(window.kernel) else {
+            return Err(format!("has windows of {kh}x{kw}, which are not square"));
+        };
+        let (input, output) = (Grid::of(read), Grid::of(made));
+        let lost = || {
+            let [sy, sx] = window.stride;
+            format!(
+                "slides windows of {kh}x{kw} with stride {sy}x{sx} over {}x{} positions{}, and the motion does not carry them \
+                 onto each other",
+                input.height,
+                input.width,
+                padded(window.padding)
+            )
+        };
+        let (n, d) = (input.positions(), output.positions());
+        let reads = |p: usize, tap: usize| source(window, &input, &output, p, tap);
+        // The place whose tap reads a position, if one does.
+        let mut reader = vec![None; taps.len() * n];
+        for p in 0..d {
+            for tap in 0..taps.len() {
+                if let Some(from) = reads(p, tap) {
+                    reader[tap * n + from] = Some(p);
+                }
+            }
+        }
+        let mut places = vec![None; d];
+        let mut taken = vec![false; d];
+        let mut blank = Vec::new();
+        for (p, place) in places.iter_mut().enumerate() {
+            let mut seen = (0..taps.len()).filter_map(|tap| Some((tap, reads(p, tap)?)));
+            let Some((tap, from)) = seen.next() else {
+                blank.push(p);
+                continue;
+            };
+            let to = reader[taps[tap] * n + order[from]].ok_or_else(lost)?;
+            let same = |tap: usize| reads(to, taps[tap]) == reads(p, tap).map(|from| order[from]);
+            if taken[to] || !(0..taps.len()).all(same) {
+                return Err(lost());
+            }
+            taken[to] = true;
+            *place = Some(to);
+        }
+        // Windows over nothing but padding are all alike.
+        let mut free = (0..d).filter(|&p| !taken[p]);
+        for p in blank {
+            let to = free.next().ok_or_else(lost)?;
+            if (0..taps.len()).any(|tap| reads(to, tap).is_some()) {
+                return Err(lost());
+            }
+            places[p] = Some(to);
+        }
+        let places: Option<Vec<usize>> = places.into_iter().collect();
+        Ok((taps, places.ok_or_else(lost)?))
+    }
+}
+
+fn padded(padding: Padding) -> String {
+    match padding {
+        Padding::Valid | Padding::Zeros(0) => String::new(),
+        Padding::Same => ", padded with zeros to the same size".into(),
+        Padding::Circular => ", closed to a circle".into(),
+        Padding::Zeros(p) => format!(", padded with {}", counted(p as u64, "zero")),
+    }
+}
+
+/// Where the numbers of a sample go when its positions do.
+fn numbers(shape: Shape, order: &[usize]) -> Vec<usize> {
+    let grid = Grid::of(shape);
+    let mut all = vec![0; grid.len()];
+    for channel in 0..grid.channels {
+        for (p, &place) in order.iter().enumerate() {
+            all[grid.at(channel, p)] = grid.at(channel, place);
+        }
+    }
+    all
+}

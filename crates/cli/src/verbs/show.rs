@@ -102,7 +102,7 @@ fn sentence(summary: &Summary) -> String {
         n => format!(", {} running statistics", grouped(n as u64)),
     };
     format!(
-        "{}: {} → {}, {} layers, {} parameters{buffers}, init {}",
+        "{}: {} → {}, {} layers, {} parameters{buffers}\nInitial values: {}",
         summary.name,
         summary.input,
         summary.output,

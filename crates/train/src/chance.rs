@@ -53,7 +53,7 @@ impl AtChance {
     pub fn words(&self) -> String {
         let percent = |share: f64| format!("{:.1}\u{a0}%", 100.0 * share);
         format!(
-            "It has not learnt: it gets {} of the test samples right, and guessing the commonest class gives {}.",
+            "On the test samples no learning can be seen: {} are right, and guessing the commonest class gives {}.",
             percent(self.accuracy),
             percent(self.chance)
         )
@@ -75,7 +75,7 @@ mod tests {
         assert!((found.standard_error - 0.003_039_6).abs() < 1e-7);
         assert_eq!(
             found.words(),
-            "It has not learnt: it gets 10.5\u{a0}% of the test samples right, and guessing the commonest class gives \
+            "On the test samples no learning can be seen: 10.5\u{a0}% are right, and guessing the commonest class gives \
              10.3\u{a0}%."
         );
         // 0.103 + 2·0.00304 = 0.10908.

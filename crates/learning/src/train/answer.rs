@@ -50,7 +50,10 @@ impl Summary {
             Summary::Descent(d) => d.effort(),
             Summary::Flow(f) => f.effort(),
         };
-        format!("{}\n{effort}", self.scores().table().to_text(width))
+        let scores = self.scores();
+        let chance = scores.at_chance.as_ref();
+        let chance = chance.map_or(String::new(), |c| format!("{}\n", c.words()));
+        format!("{}\n{chance}{effort}", scores.table().to_text(width))
     }
 
     /// The finding.

@@ -44,11 +44,12 @@ impl Descended {
 
     pub(super) fn sentence(&self) -> String {
         format!(
-            "After {} ({}) it {}; its training loss is {}. One run, {} per epoch.",
+            "After {} ({}) it {}; its training loss is {}.{} One run, {} per epoch.",
             counted(self.epochs, "epoch"),
             counted(self.steps, "step"),
             self.scores.judgement(),
             pretty(self.scores.train_loss),
+            self.scores.warning(),
             duration(self.seconds_an_epoch)
         )
     }

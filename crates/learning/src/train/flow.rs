@@ -41,10 +41,11 @@ impl Flowed {
 
     pub(super) fn sentence(&self) -> String {
         format!(
-            "At flow time {} it {}; its training loss is {}. The flow {} ({}, {} refused). One run.",
+            "At flow time {} it {}; its training loss is {}.{} The flow {} ({}, {} refused). One run.",
             pretty(self.time),
             self.scores.judgement(),
             pretty(self.scores.train_loss),
+            self.scores.warning(),
             why(self.stopped),
             counted(self.steps, "step"),
             grouped(self.rejected)

@@ -1,7 +1,8 @@
 //! How well a network does at the end.
 
+use polariscope_data::Labels;
 use polariscope_report::{Align, Table, counted, pretty};
-use polariscope_train::Problem;
+use polariscope_train::{AtChance, Problem};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Point;
@@ -26,19 +27,35 @@ pub struct Scores {
     /// Share of test samples put into their class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_accuracy: Option<f64>,
+    /// That accuracy, if guessing explains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_chance: Option<AtChance>,
+}
+
+/// Labels of each class.
+fn counts(labels: &Labels) -> Vec<u64> {
+    let Labels::Classes(classes) = labels else {
+        return Vec::new();
+    };
+    let mut counts = vec![0; classes.iter().max().map_or(0, |&c| c as usize + 1)];
+    classes.iter().for_each(|&c| counts[c as usize] += 1);
+    counts
 }
 
 impl Scores {
     /// Of the last row of a history.
     pub(super) fn new(problem: &Problem, last: &Point) -> Self {
+        let (train, test) = (&problem.data.train, &problem.data.test);
+        let chance = |accuracy| AtChance::of(accuracy, &counts(&train.y), &counts(&test.y));
         Self {
             parameters: problem.graph.parameter_count(),
-            train_samples: problem.data.train.len(),
-            test_samples: problem.data.test.len(),
+            train_samples: train.len(),
+            test_samples: test.len(),
             train_loss: last.train_loss,
             train_accuracy: last.train_accuracy,
             test_loss: last.test_loss,
             test_accuracy: last.test_accuracy,
+            at_chance: last.test_accuracy.and_then(chance),
         }
     }
 
@@ -62,7 +79,13 @@ impl Scores {
         }
     }
 
-    /// A row a set.
+    /// What is to be said of the accuracy, in sentences with a space before each.
+    pub(super) fn warning(&self) -> String {
+        let chance = self.at_chance.as_ref();
+        chance.map_or(String::new(), |c| format!(" {}", c.words()))
+    }
+
+    /// A row per set.
     pub(super) fn table(&self) -> Table {
         use Align::{Left, Right};
         let columns = [
@@ -91,4 +114,39 @@ impl Scores {
 /// A fraction as a percentage to two decimals, so that columns of them align.
 pub(super) fn percent(fraction: f64) -> String {
     format!("{:.2}", 100.0 * fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_data::Dataset;
+    use polariscope_graph::{ZooOptions, zoo};
+
+    use super::*;
+
+    /// 40 of each class to judge by: chance is a half, two standard errors are 0.11.
+    #[test]
+    fn chance_is_told_and_learning_is_not() {
+        let data = Dataset::load("linear?shape=4&train=40&test=80&balanced").unwrap();
+        let options = ZooOptions {
+            input: Some(data.shape),
+            outputs: Some(1),
+            ..ZooOptions::default()
+        };
+        let graph = zoo("logreg", &options).unwrap();
+        let problem = Problem { graph, data };
+        let scores = |accuracy: f64| {
+            let last = Point {
+                x: 1.0,
+                train_loss: 0.5,
+                train_accuracy: Some(1.0),
+                test_loss: Some(0.7),
+                test_accuracy: Some(accuracy),
+            };
+            Scores::new(&problem, &last)
+        };
+        let guessed = scores(0.6);
+        assert!(guessed.warning().contains("no learning can be seen: 60.0\u{a0}%"));
+        let learnt = scores(0.7);
+        assert!(learnt.warning().is_empty() && learnt.at_chance.is_none());
+    }
 }

@@ -10,7 +10,7 @@ const SLOW: [&str; 22] = [
     "coherent_closed::lenet_with_its_max_pools",
     "coherent_closed::small_relu_networks",
     "dipole::wide_convolutions",
-    "empirical::wide_networks_converge",
+    "kernels::wide_networks_converge",
     "exact::densenet",
     "exact::residual_networks_with_and_without_batch_norm",
     "experiment::a_killed_run_ends_as_if_it_had_not_been",

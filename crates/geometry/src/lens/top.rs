@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::foretell::seconds;
 use super::resolved::Resolved;
-use crate::sample::{Float, PILOTS};
+use crate::sample::{Float, PILOT_READOUTS, PILOTS};
 use crate::{GeometryError, Gradient, Limit, Method, TopSampler};
 
 /// Networks where nothing is said.
@@ -67,7 +67,7 @@ impl Resolved {
         k: usize,
         observer: &mut dyn Observer,
     ) -> Result<Planned<'a>, GeometryError> {
-        self.foretell_networks(graph, "planning", (PILOTS, self.probes), observer);
+        self.foretell_networks(graph, "planning", (PILOTS, PILOT_READOUTS), observer);
         Ok(match self.setup.dtype {
             Dtype::F32 => {
                 let sampler = self.first_sampler::<f32>(graph, k)?;

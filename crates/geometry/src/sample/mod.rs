@@ -27,7 +27,7 @@ pub use polariscope_lens::Shard;
 use polariscope_network::Weights;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use pilot::PILOT_PROBES;
+pub(crate) use pilot::{PILOT_PROBES, PILOT_READOUTS};
 pub use pilot::{best_probes, best_readouts};
 pub use readout::Readouts;
 pub(crate) use source::PILOTS;

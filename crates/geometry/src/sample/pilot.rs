@@ -12,7 +12,7 @@ use super::source::{Config, PILOTS, RowSource};
 use crate::{GeometryError, Gradient};
 
 /// Read-outs of each pilot.
-const PILOT_READOUTS: usize = 4;
+pub(crate) const PILOT_READOUTS: usize = 4;
 /// Probes of each pilot: the scatter of the gradients adds to a pilot's coherent trace some √2/16 of itself at most,
 /// and over D directions that are alike √D less.
 pub(crate) const PILOT_PROBES: usize = 16;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use polariscope_graph::{
     Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
-    zoo,
+    stated_input, zoo,
 };
 use polariscope_learning::eval::Number;
 use polariscope_learning::weights::{self, Weights};
@@ -51,17 +51,17 @@ pub struct Cli {
 pub enum Verb {
     /// Name the architectures of the zoo, or the data sets
     List(ListArgs),
-    /// Describe an architecture by layer: shapes, parameters, receptive fields, init laws
+    /// Describe an architecture by layer: shapes, parameters, multiply-adds, initial values
     Show(ArchitectureArgs),
     /// Draw the initial weights of a network into a safetensors file
     Init(InitArgs),
     /// Evaluate a network: outputs, input gradients, their tangents along a weight direction
     Eval(EvalArgs),
-    /// Find what an architecture sees: average geometry, its directions, report
+    /// Find what an architecture sees before training: its geometry, directions, report
     Geometry(Box<GeometryArgs>),
     /// Put the geometries of several architectures side by side
     Compare(Box<CompareArgs>),
-    /// Tell whether an architecture suits a data set: verdict, scores, directions to drop
+    /// Tell whether an architecture suits a data set: verdict, scores, unseen directions
     Align(Box<AlignArgs>),
     /// Predict test accuracies on linear data from the geometry and one training
     Predict(Box<PredictArgs>),
@@ -83,7 +83,7 @@ pub enum Verb {
     Experiment(Box<ExperimentArgs>),
     /// Train a network: learning curves, weights, report
     Train(Box<TrainArgs>),
-    /// Compare the core with closed forms on this machine
+    /// Compare with closed forms and theorems on this machine; a GPU with the CPU
     Check(CheckArgs),
     /// Print what completes verbs and options in a shell
     Completions(CompletionsArgs),
@@ -341,6 +341,28 @@ impl ArchitectureArgs {
         }
         options.parametrisation = Some(parametrisation);
         Ok(load(&self.architecture, &options)?)
+    }
+
+    /// The architecture for samples of this shape, which `samples` names; refuses a file that states another input.
+    pub fn reading(&self, shape: Shape, samples: &str) -> Result<ArchitectureArgs, CliError> {
+        let file = &self.architecture;
+        let stated = match Path::new(file).is_file() && self.is_file() {
+            true => stated_input(file)?,
+            false => None,
+        };
+        // What is typed beats what the file states.
+        match stated {
+            Some(stated) if stated != shape && self.options.input.is_none() => {
+                return Err(CliError::Usage(format!(
+                    "{file} states an input of {stated}, but {samples} has samples of {shape}; change its `input` or \
+                     leave it out, the samples decide"
+                )));
+            }
+            _ => {}
+        }
+        let mut architecture = self.clone();
+        architecture.options.input = Some(shape);
+        Ok(architecture)
     }
 
     /// Reads weights for `graph`, whose number of outputs follows from them where it was left open.

@@ -365,7 +365,23 @@ fn figure(class: &str, content: &str, caption: &str) -> String {
 
 fn paragraphs(text: &str) -> String {
     let parts = text.split("\n\n").map(str::trim).filter(|p| !p.is_empty());
-    parts.map(|p| format!("<p>{}</p>\n", escape(p))).collect()
+    parts.map(|p| format!("<p>{}</p>\n", code(p))).collect()
+}
+
+/// What stands between two backticks, as code.
+fn code(text: &str) -> String {
+    let pieces: Vec<String> = text.split('`').map(escape).collect();
+    match pieces.len() % 2 {
+        // A backtick without another one is itself.
+        0 => pieces.join("`"),
+        _ => {
+            let marked = |(i, piece): (usize, &String)| match i % 2 {
+                0 => piece.clone(),
+                _ => format!("<code>{piece}</code>"),
+            };
+            pieces.iter().enumerate().map(marked).collect()
+        }
+    }
 }
 
 /// A file name of lower-case letters, digits and hyphens, whatever the figure was called.
@@ -422,6 +438,14 @@ mod tests {
         page.facts([("<f>".to_string(), "<what>".to_string())]);
         page.configure([("<k>".to_string(), "<v>".to_string())]);
         page
+    }
+
+    #[test]
+    fn backticks_are_code() {
+        assert_eq!(
+            paragraphs("type `a < b` or `c`\n\none ` alone"),
+            "<p>type <code>a &lt; b</code> or <code>c</code></p>\n<p>one ` alone</p>\n"
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub fn duration(seconds: f64) -> String {
     // The cast saturates; a century is shown for anything longer.
     let whole = seconds.clamp(0.0, 3.2e9).round() as u64;
     match whole {
+        0 if seconds < 0.0995 => format!("{:.0} ms", (1e3 * seconds).max(1.0)),
         0..60 if seconds < 9.95 => format!("{seconds:.1} s"),
         0..60 => format!("{whole} s"),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),

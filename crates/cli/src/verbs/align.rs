@@ -27,7 +27,7 @@ pub struct AlignArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// mnist:DIR, cifar10:DIR, npy:X,Y or NAME?param=value; the training samples count
+    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?…; its training samples
     #[arg(long, value_name = "SPEC", help_heading = "Data")]
     pub data: String,
     /// The question whose answer is the geometry.

@@ -82,8 +82,8 @@ fn subject<T: Number>(
     input: Shape,
     mut seen: impl FnMut(&str, &[u8]),
 ) -> Result<Subject<T>, CliError> {
-    let mut architecture = args.architecture.clone();
-    architecture.options.input = Some(input);
+    let samples = args.x.display().to_string();
+    let architecture = args.architecture.reading(input, &samples)?;
     let graph = architecture.graph()?;
     let (graph, weights) = match &args.weights {
         None => {

@@ -64,8 +64,8 @@ fn kernel<T: Number>(args: &KernelArgs, common: &Common) -> Result<(), CliError>
         None => None,
         Some(path) => Some(columns(&x1, &args.x1, path)?),
     };
-    let mut architecture = args.architecture.clone();
-    architecture.options.input = Some(x1.shape);
+    let samples = args.x1.display().to_string();
+    let architecture = args.architecture.reading(x1.shape, &samples)?;
     let mut graph = architecture.graph()?;
     let mut given = None;
     let mut data_configuration = toml::Table::new();

@@ -22,7 +22,7 @@ pub struct RegressArgs {
     /// The network; its widths do not matter under ntk.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// mnist:DIR, cifar10:DIR, npy:X,Y,XTEST,YTEST or NAME?param=value
+    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Data")]
     pub data: String,
     /// Training samples, as the data parameter train=N [default: all there are]

@@ -120,7 +120,7 @@ fn sentence(summary: &Summary) -> String {
         n => format!(", {} running statistics", grouped(n as u64)),
     };
     format!(
-        "{}: {} → {}, {} layers, {} parameters{buffers}, {} multiply-adds per sample\nInitial values: {}",
+        "{}: {} → {}, {} layers, {} parameters{buffers}\n{} multiply-adds per sample\nInitial values: {}",
         summary.name,
         summary.input,
         summary.output,

@@ -69,7 +69,7 @@ pub struct SpectrumArgs {
         allow_negative_numbers = true
     )]
     pub samples: usize,
-    /// mnist:DIR, cifar10:DIR, npy:X,Y or NAME?param=value; the training samples count
+    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?…; its training samples
     #[arg(
         long,
         value_name = "SPEC",
@@ -185,7 +185,7 @@ fn on_samples(args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
     let x = match (&args.x1, &args.data) {
         (Some(path), _) => {
             let inputs = Inputs::<f64>::read(path, architecture.options.input)?;
-            architecture.options.input = Some(inputs.shape);
+            architecture = architecture.reading(inputs.shape, &path.display().to_string())?;
             inputs.numbers
         }
         (None, spec) => {

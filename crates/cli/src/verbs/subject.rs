@@ -1,9 +1,6 @@
 //! Data, and the architecture that they decide.
 
-use std::path::Path;
-
 use polariscope_data::{Dataset, Labels};
-use polariscope_graph::stated_input;
 use polariscope_train::Problem;
 
 use crate::args::ArchitectureArgs;
@@ -38,22 +35,6 @@ impl Subject {
     }
 }
 
-/// Refuses an architecture file made for another input than the data's.
-fn agree(architecture: &ArchitectureArgs, data: &Dataset) -> Result<(), CliError> {
-    let file = &architecture.architecture;
-    if !Path::new(file).is_file() || !architecture.is_file() {
-        return Ok(());
-    }
-    match stated_input(file)? {
-        Some(stated) if stated != data.shape => Err(CliError::Usage(format!(
-            "{file} states an input of {stated}, but data '{}' has samples of {}; change its `input` or leave it out, the \
-             data decide",
-            data.name, data.shape
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// The architecture with the input of the data, and their outputs unless `--outputs` or an architecture file says
 /// otherwise: one for two classes, else one a class, or one a target.
 pub fn fitted(
@@ -70,8 +51,7 @@ pub fn fitted(
         }
         Some(_) => {}
         None => {
-            agree(&architecture, data)?;
-            architecture.options.input = Some(data.shape);
+            architecture = architecture.reading(data.shape, &format!("data '{}'", data.name))?
         }
     }
     if architecture.options.outputs.is_none() && !architecture.is_file() {

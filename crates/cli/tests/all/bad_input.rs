@@ -165,9 +165,9 @@ fn inputs() {
     save(&dir, "five.npy", &[1, 1, 1, 1, 2], &[1.0, 2.0]);
     check("five.npy", &["five.npy:", "samples x"]);
     save(&dir, "long.npy", &[1, 3], &[1.0, 2.0, 3.0]);
-    check("long.npy", &["a.weight", "2x2", "2x3"]);
+    check("long.npy", &["net.toml", "input of 2", "samples of 3"]);
     save(&dir, "image.npy", &[1, 2, 4, 4], &[1.0; 32]);
-    check("image.npy", &["flatten"]);
+    check("image.npy", &["net.toml", "2x4x4"]);
     save(&dir, "x.npy", &[1, 2], &[1.0, 2.0]);
     let bytes = fs::read(dir.join("x.npy")).unwrap();
     for length in [0, 5, 9, 40, bytes.len() - 1] {

@@ -229,6 +229,56 @@ const CASES: &[Case] = &[
         &["init", "lenet", "--out", "folder"],
         &["folder", "directory"],
     ),
+    // Layouts.
+    (
+        &["train", "lenet", "--data", "npy:last.npy,few.npy"],
+        &["last.npy", "transpose(0, 3, 1, 2)"],
+    ),
+    (
+        &["eval", "lenet", "--x", "last.npy"],
+        &["last.npy", "transpose(0, 3, 1, 2)"],
+    ),
+    (
+        &["kernel", "lenet", "--x1", "whole.npy"],
+        &["whole.npy", "uint8"],
+    ),
+    (
+        &["train", "net.toml", "--data", "stripe?shape=5"],
+        &["net.toml", "input of 2", "samples of 5"],
+    ),
+    (
+        &["eval", "net.toml", "--x", "good.npy"],
+        &["net.toml", "input of 2", "3x32x32"],
+    ),
+    // Folders of images, and tables.
+    (
+        &["align", "lenet", "--data", "folder:nowhere"],
+        &["nowhere"],
+    ),
+    (&["align", "lenet", "--data", "folder:folder"], &["folder"]),
+    (&["train", "lenet", "--data", "folder:broken"], &["bad.png"]),
+    (&["train", "lenet", "--data", "folder:lone"], &["lone"]),
+    (
+        &["regress", "fcn", "--data", "csv:nowhere.csv"],
+        &["nowhere.csv"],
+    ),
+    (
+        &["regress", "fcn", "--data", "csv:bad.csv"],
+        &["bad.csv", "line 3", "oops"],
+    ),
+    (
+        &["regress", "fcn", "--data", "csv:hole.csv"],
+        &["hole.csv", "line 2"],
+    ),
+    // Pictures.
+    (
+        &["geometry", "lenet", "--size", "800"],
+        &["--size", "--figures png"],
+    ),
+    (
+        &["geometry", "lenet", "--figures", "pdf"],
+        &["--figures", "svg", "png"],
+    ),
 ];
 
 fn files(dir: &Path) {
@@ -256,6 +306,20 @@ fn files(dir: &Path) {
     let bad = "input = [3, 8, 8]\nlayers = [\n  { op = \"conv\", channles = 4, kernel = 3 },\n]\n";
     fs::write(dir.join("bad.toml"), bad).unwrap();
     fs::write(dir.join("cut.toml"), &bad[..40]).unwrap();
+    save("last.npy", &[2, 8, 8, 3], &image[..384]);
+    let pixels: Vec<i64> = (0..3072).map(|i| i % 256).collect();
+    fs::write(dir.join("whole.npy"), npy::encode(&[1, 3, 32, 32], &pixels)).unwrap();
+    for (file, content) in [
+        ("broken/a/bad.png", "\u{89}PNG, but no more"),
+        ("broken/b/bad.png", "\u{89}PNG, but no more"),
+        ("lone/only/one.png", ""),
+        ("bad.csv", "x0,x1,label\n0.5,0.5,a\n0.5,oops,b\n"),
+        ("hole.csv", "0.5,0.5,1\n0.5,,2\n"),
+    ] {
+        let path = dir.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
     fs::create_dir(dir.join("folder")).unwrap();
     fs::write(dir.join("folder/mine.txt"), "mine").unwrap();
 }

@@ -11,6 +11,7 @@ mod eval;
 mod evolution;
 mod examples;
 mod experiment;
+mod first_hour;
 mod geometry;
 mod init;
 #[cfg(target_os = "linux")]

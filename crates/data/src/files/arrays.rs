@@ -78,7 +78,9 @@ fn layout(dims: &[usize]) -> Result<Shape, String> {
             height,
             width,
         }),
-        _ => Err(format!("shape {shown}, expected NxD, NxCxL or NxCxHxW")),
+        _ => Err(format!(
+            "an array of shape {shown}; it must be samples x features, samples x channels x length, or samples x channels x height x width"
+        )),
     }
 }
 

@@ -170,7 +170,7 @@ fn npy_pairs() {
             format!("npy:{image},{below}"),
             "label -4 of sample 1 is out of range",
         ),
-        (format!("npy:{flat},{y}"), "expected NxD"),
+        (format!("npy:{flat},{y}"), "must be samples x features"),
         (format!("npy:{image},{y}?test=4"), "exceeds the 3 samples"),
         (format!("npy:{image},{y}?test=3"), "no samples"),
         (format!("npy:{image},{real}?noise=0.1"), "need class labels"),

@@ -281,12 +281,14 @@ fn yes(known: Option<bool>) -> &'static str {
     }
 }
 
-/// `2.1e-15`, `0.31`, `–` where it was not measured.
+/// `2e-15`, `0.0042`, `0.31`, `–` where it was not measured.
 pub fn number(x: Option<f64>) -> String {
     match x {
         None => "–".to_owned(),
         Some(0.0) => "0".to_owned(),
         Some(x) if x < 1e-3 => format!("{x:.0e}"),
+        Some(x) if x < 0.01 => format!("{x:.4}"),
+        Some(x) if x < 0.1 => format!("{x:.3}"),
         Some(x) => format!("{x:.2}"),
     }
 }

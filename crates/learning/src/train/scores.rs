@@ -145,7 +145,11 @@ mod tests {
             Scores::new(&problem, &last)
         };
         let guessed = scores(0.6);
-        assert!(guessed.warning().contains("no learning can be seen: 60.0\u{a0}%"));
+        assert!(
+            guessed
+                .warning()
+                .contains("no learning can be seen: 60.0\u{a0}%")
+        );
         let learnt = scores(0.7);
         assert!(learnt.warning().is_empty() && learnt.at_chance.is_none());
     }

@@ -21,7 +21,7 @@ pub struct TrainArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// mnist:DIR, cifar10:DIR, cifar2:DIR, npy:X,Y or NAME?param=value
+    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Training")]
     pub data: String,
     /// How to train.

@@ -31,11 +31,11 @@ use polariscope_stats::{student_quantile, welch};
 
 use crate::{Mean, Outcome, Scale, Select, Table, Wanted};
 
-/// One-sided 5 % point of the normal law.
+/// One-sided 5 % point of the normal distribution.
 const FIVE_PERCENT: f64 = 1.645;
 /// An interval of 95 % ends here, two-sided.
 const LEVEL: f64 = 0.975;
-/// The same of the normal law, for an error that is known and not estimated.
+/// The same of the normal distribution, for an error that is known and not estimated.
 const NORMAL: f64 = 1.959_963_984_540_054;
 /// Standard deviations of the mean of z² that chance is granted.
 const CHANCE: f64 = 3.0;

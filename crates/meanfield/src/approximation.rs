@@ -168,7 +168,7 @@ pub(crate) fn check(graph: &Graph, live: &[bool]) -> Result<(), Refusal> {
                     if !is_zero(graph, id, 1.0) {
                         return Err(Refusal::Law {
                             param: graph.param(id).name.clone(),
-                            problem: "a law other than 0",
+                            problem: "initial values other than 0",
                             wanted: "β and the running mean must start at 0",
                         });
                     }

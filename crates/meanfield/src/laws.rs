@@ -22,7 +22,7 @@ fn variance(graph: &Graph, id: ParamId, scale: f64, wanted: &'static str) -> Res
         Some(variance) => Ok(variance * scale * scale),
         None => Err(Refusal::Law {
             param: param.name.clone(),
-            problem: "a constant law",
+            problem: "a constant initial value",
             wanted,
         }),
     }
@@ -52,7 +52,7 @@ pub(crate) fn batch_norm_gain(
         Law::Constant(value) => Ok(value),
         Law::Uniform { .. } | Law::Normal { .. } | Law::Orthogonal { .. } => Err(Refusal::Law {
             param: graph.param(id).name.clone(),
-            problem: "a random law",
+            problem: "random initial values",
             wanted: "batch norm must start at one constant for all channels",
         }),
     };

@@ -90,7 +90,7 @@ fn a_run_leaves_table_and_page() {
     assert_eq!(succeed(&dir, &args), text);
 }
 
-/// Networks without a kernel are deduced and run all the same; a uniform law leaves reorderings.
+/// Networks without a kernel are deduced and run all the same; a uniform distribution leaves reorderings.
 #[test]
 fn networks_without_a_kernel() {
     let dir = directory("symmetry-lenet");

@@ -104,7 +104,7 @@ pub enum KernelRefusal {
 
     // === Numbers ===
     /// A parameter with a mean.
-    #[error("parameter {param} has a constant law: {wanted}, or use ‹method sample›")]
+    #[error("parameter {param} has a constant initial value: {wanted}, or use ‹method sample›")]
     Law {
         /// `state_dict` name.
         param: String,

@@ -1,7 +1,7 @@
 //! The group of a learning system, from its first layers.
 //!
 //! Finite width: W x = W′(τx) with W′ = W τᵀ. If W′ is again a weight of the layer with the distribution of W, and the optimiser
-//! takes W τᵀ where it took W, every run on D has a twin on τ(D) with the same outputs. Laws: N(0, σ²) and the uniform law
+//! takes W τᵀ where it took W, every run on D has a twin on τ(D) with the same outputs. Laws: N(0, σ²) and the uniform distribution
 //! over orthonormal frames are those of W τᵀ for every orthogonal τ; independent uniform entries only for (signed)
 //! permutations. Optimisers: gradient descent, with mini-batches, momentum and L2, is linear in the gradient, which turns
 //! with the weights; Adam divides number by number and follows permutations alone.

@@ -1,4 +1,4 @@
-//! The normal law in one and two dimensions.
+//! The normal distribution in one and two dimensions.
 //!
 //! For standard X, Y of correlation ρ, r = √(1−ρ²), w = (k − ρh)/r, w' = (h − ρk)/r, Owen (1956) writes
 //!

@@ -26,9 +26,9 @@ pub const CONTROLS: Group = Group {
 #[rustfmt::skip]
 const TABLE: &[Control] = &[
     // Var z² = 2, Var z⁴ = 96, Var u² = 4/45; the generator is deterministic, so these never fail by chance.
-    control("generator: variance of the normal law", 1.0, 5.0 * sqrt(2.0 / DRAWS), draws::normal_variance),
-    control("generator: fourth moment of the normal law", 3.0, 5.0 * sqrt(96.0 / DRAWS), draws::normal_kurtosis),
-    control("generator: variance of the uniform law on [−1, 1]", 1.0 / 3.0, 5.0 * sqrt(4.0 / 45.0 / DRAWS), draws::uniform_variance),
+    control("generator: variance of the normal distribution", 1.0, 5.0 * sqrt(2.0 / DRAWS), draws::normal_variance),
+    control("generator: fourth moment of the normal distribution", 3.0, 5.0 * sqrt(96.0 / DRAWS), draws::normal_kurtosis),
+    control("generator: variance of the uniform distribution on [−1, 1]", 1.0 / 3.0, 5.0 * sqrt(4.0 / 45.0 / DRAWS), draws::uniform_variance),
     control("network 3 alone and after 0, 1, 2: numbers that differ", 0.0, 0.0, draws::order),
     control("weights and gradients on 1 and 2 threads: numbers that differ", 0.0, 0.0, networks::threads),
     control("linear network: distance of ∇f from w₂W₁", 0.0, 1e-13, networks::linear),

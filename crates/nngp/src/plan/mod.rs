@@ -46,7 +46,7 @@ impl StagePlan {
         stages::plan(parts)
     }
 
-    /// An activation whose dual has no text for a GPU: it needs the normal law of two numbers.
+    /// An activation whose dual has no text for a GPU: it needs the normal distribution of two numbers.
     pub fn on_processor_only(&self) -> Option<&'static str> {
         let steps = self.stages.iter().flat_map(|stage| &stage.steps);
         steps

@@ -180,7 +180,7 @@ impl Making<'_> {
         let problem = match self.values.last().map(|blocks| &blocks[..]) {
             Some([block]) if block.summed => "is the bare input",
             Some([block]) if self.made.parts[block.part].grid != [1, 1] => {
-                "is flattened, its numbers have different laws"
+                "is flattened, its numbers have different distributions"
             }
             Some([block]) => {
                 let part = block.part;
@@ -193,7 +193,7 @@ impl Making<'_> {
                 });
                 return Ok(self.made);
             }
-            _ => "is a concatenation, its numbers have different laws",
+            _ => "is a concatenation, its numbers have different distributions",
         };
         let problem = problem.to_owned();
         Err(NngpError::Output { problem })

@@ -98,7 +98,7 @@ impl Making<'_> {
         if blocks.len() > 1 {
             return Err(self.unsupported(
                 node,
-                "it reads channels of different laws (a concatenation)",
+                "it reads channels of different distributions (a concatenation)",
                 "put it before the concatenation",
             ));
         }
@@ -150,7 +150,7 @@ impl Making<'_> {
         if layouts.iter().any(|other| *other != layouts[0]) {
             return Err(self.unsupported(
                 node,
-                "its paths put channels of different laws on each other",
+                "its paths put channels of different distributions on each other",
                 "put a weight after the concatenation or flatten",
             ));
         }

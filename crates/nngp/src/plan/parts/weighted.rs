@@ -67,7 +67,7 @@ impl Making<'_> {
             }
             _ => Err(self.unsupported(
                 node,
-                "its groups read channels of different laws (the input's, or a concatenation's)",
+                "its groups read channels of different distributions (the input's, or a concatenation's)",
                 "use groups = 1 there",
             )),
         }

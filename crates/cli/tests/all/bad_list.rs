@@ -239,6 +239,10 @@ const CASES: &[Case] = &[
         &["last.npy", "transpose(0, 3, 1, 2)"],
     ),
     (
+        &["kernel", "lenet", "--x1", "square.npy"],
+        &["square.npy", "x[:, None]"],
+    ),
+    (
         &["kernel", "lenet", "--x1", "whole.npy"],
         &["whole.npy", "uint8"],
     ),
@@ -306,6 +310,7 @@ fn files(dir: &Path) {
     let bad = "input = [3, 8, 8]\nlayers = [\n  { op = \"conv\", channles = 4, kernel = 3 },\n]\n";
     fs::write(dir.join("bad.toml"), bad).unwrap();
     fs::write(dir.join("cut.toml"), &bad[..40]).unwrap();
+    save("square.npy", &[3, 32, 32], &image[..3072]);
     save("last.npy", &[2, 8, 8, 3], &image[..384]);
     let pixels: Vec<i64> = (0..3072).map(|i| i % 256).collect();
     fs::write(dir.join("whole.npy"), npy::encode(&[1, 3, 32, 32], &pixels)).unwrap();

@@ -132,6 +132,23 @@ fn an_experiment_keeps_its_cells() {
 }
 
 #[test]
+fn training_goes_on_to_the_same_weights() {
+    let dir = directory("interrupt-train");
+    let data = "linear?shape=1x16x16&train=2000&test=100";
+    let args = ["train", "lenet", "--data", data, "--epochs", "25", "--out"];
+    let run = [&args[..], &["run"]].concat();
+    let state = dir.join("run/partial/state");
+    let output = interrupted(&dir, &run, || state.exists());
+    assert!(line(&output).contains("kept in run"), "{output:?}");
+    succeed(&dir, &run);
+    succeed(&dir, &[&args[..], &["whole"]].concat());
+    for file in ["history.csv", "weights.safetensors"] {
+        let read = |run: &str| fs::read(dir.join(run).join(file)).unwrap();
+        assert_eq!(read("run"), read("whole"), "{file}");
+    }
+}
+
+#[test]
 fn the_second_ends_at_once() {
     let dir = directory("interrupt-twice");
     // A wave of these takes seconds.

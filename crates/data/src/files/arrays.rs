@@ -11,6 +11,8 @@ use crate::spec::Spec;
 
 /// Most classes a label file may name: a network with one output for each must stay possible.
 const MAX_CLASSES: i64 = 1 << 16;
+/// From this side on N×S×S is taken for images.
+const SQUARE: usize = 8;
 /// Channels of images that keep them last: grey, colour, colour and alpha.
 const LAST: [usize; 3] = [1, 3, 4];
 
@@ -66,6 +68,11 @@ fn layout(dims: &[usize]) -> Result<Shape, String> {
     let shown = npy::show(dims);
     match *dims {
         [_, features] => Ok(Shape::Vector { features }),
+        // Images are saved so more often than such signals are met.
+        [_, channels, length] if channels == length && channels >= SQUARE => Err(format!(
+            "shape {shown} is that of images without a channel, and of signals with as many channels as numbers; save \
+             images as x[:, None], of shape Nx1xHxW"
+        )),
         [_, channels, length] => Ok(Shape::Signal { channels, length }),
         // N×H×W×C: images are larger than the number of their colours.
         [_, h, w, c] if LAST.contains(&c) && ![1, 3].contains(&h) && h > c && w > c => {

@@ -161,7 +161,12 @@ fn npy_pairs() {
     let short = put("short.npy", npy::encode(&[2], &[0_i64, 1]));
     let below = put("below.npy", npy::encode(&[3], &[0_i64, -4, 1]));
     let flat = put("flat.npy", npy::encode(&[3], &[0.0_f32; 3]));
+    let square = put("square.npy", npy::encode(&[3, 8, 8], &[0.0_f32; 192]));
+    let signals = put("signals.npy", npy::encode(&[3, 4, 4], &[0.0_f32; 48]));
+    let shape = Dataset::load(&format!("npy:{signals},{y}")).unwrap().shape;
+    assert_eq!((shape.len(), shape.to_string().as_str()), (16, "4x4"));
     let cases = [
+        (format!("npy:{square},{y}"), "save images as x[:, None]"),
         (format!("npy:{nan},{y}"), "NaN in sample 1"),
         (format!("npy:{image},{nan}"), "NaN in sample 1"),
         (format!("npy:{empty},{none}"), "no samples"),

@@ -20,8 +20,10 @@ use crate::{Answer, GeometryError, Gradient, Method, Resolved};
 pub const UNSEEN: f64 = 0.1;
 /// Samples whose covariance is timed to estimate the rest.
 const PILOT: usize = 512;
-/// The eigenproblems take as long as the covariance of this many samples for each dimension.
-const EIGEN: f64 = 30.0;
+/// Rows of the eigenproblem that is timed.
+const ROWS: usize = 256;
+/// Eigenproblems of all dimensions.
+const PROBLEMS: f64 = 2.0;
 /// D × D matrices alive at the same time.
 const MATRICES: f64 = 12.0;
 /// Cosines this close are equal.
@@ -176,17 +178,28 @@ fn mean_sample(x: &[f32], dim: usize) -> Vec<f64> {
 
 /// Says how long the comparison takes, where that is long.
 fn foretell(x: &[f32], dim: usize, observer: &mut dyn Observer) {
+    if dim < ROWS {
+        return;
+    }
     let samples = x.len() / dim;
     let pilot = PILOT.min(samples);
     let started = Instant::now();
-    covariance(&x[..pilot * dim], dim);
-    let share = (2.0 * samples as f64 + EIGEN * dim as f64) / pilot as f64;
+    let pilot_covariance = covariance(&x[..pilot * dim], dim);
+    // Of the samples as they are and of what varies.
+    let sums = 2.0 * started.elapsed().as_secs_f64() * samples as f64 / pilot as f64;
+    let rows = pilot_covariance.chunks_exact(dim).take(ROWS);
+    let block: Vec<f64> = rows.flat_map(|row| &row[..ROWS]).copied().collect();
+    let started = Instant::now();
+    // Whether it can be solved is found out when all of it is.
+    let _ = symmetric_eigenvalues(&block, ROWS);
+    let cubes = (dim as f64 / ROWS as f64).powi(3);
+    let problems = PROBLEMS * cubes * started.elapsed().as_secs_f64();
     observer.expect(
         &format!(
             "comparing with {} of {dim} numbers",
             counted(samples as u64, "sample")
         ),
-        started.elapsed().as_secs_f64() * share,
+        sums + problems,
         MATRICES * 8.0 * (dim as f64).powi(2),
     );
 }

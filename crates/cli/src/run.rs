@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use polariscope_report::Page;
 use polariscope_run as run;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -89,6 +90,21 @@ pub fn finish<R: Shown>(
     let path = directory.path().to_path_buf();
     let record = directory.finish(result)?;
     print(&path, &record, result, common)
+}
+
+/// Writes the files and the page of an answer, finishes the run and prints its result.
+pub fn complete<R: Shown>(
+    mut directory: RunDirectory,
+    files: impl IntoIterator<Item = (impl AsRef<str>, Vec<u8>)>,
+    page: &Page,
+    result: &R,
+    common: &Common,
+) -> Result<(), CliError> {
+    for (name, content) in files {
+        directory.write(name.as_ref(), &content)?;
+    }
+    directory.write_page(page)?;
+    finish(directory, result, common)
 }
 
 /// Prints the result of an earlier run.

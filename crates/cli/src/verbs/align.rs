@@ -66,17 +66,13 @@ pub fn run(args: &AlignArgs, common: &Common) -> Result<(), CliError> {
     let mut looker = Looker::new(&mut directory, common);
     let found = aligned(problem, &job.question, &geometry, &mut looker);
     let found = looker.settle(found)?;
-    for (name, content) in found.files() {
-        directory.write(&name, &content)?;
-    }
     let page = align_page(
         &found,
         &problem.data,
         &command(&request),
         request.settings(),
     );
-    directory.write_page(&page)?;
-    run::finish(directory, &found.result, common)
+    run::complete(directory, found.files(), &page, &found.result, common)
 }
 
 impl Shown for AlignedNumbers {

@@ -55,7 +55,7 @@ fn evaluate<T: Number>(args: &EvalArgs, common: &Common) -> Result<(), CliError>
     let mut configuration = run::configuration(&question)?;
     let mut set = |key: &str, value: String| configuration.insert(key.into(), value.into());
     set("x", inputs.fingerprint.clone());
-    let subject = subject(args, common, inputs.shape, |key, bytes| {
+    let subject = subject(args, &question, inputs.shape, |key, bytes| {
         set(key, fingerprint_bytes(bytes));
     })?;
     configuration.extend(args.architecture.configuration(&subject.graph)?);
@@ -68,17 +68,14 @@ fn evaluate<T: Number>(args: &EvalArgs, common: &Common) -> Result<(), CliError>
     let mut looker = Looker::new(&mut directory, common);
     let answer = job.answer(&mut looker);
     let answer = looker.settle(answer)?;
-    for (name, content) in answer.files() {
-        directory.write(name, &content)?;
-    }
-    directory.write_page(&page(&answer, request.settings()))?;
-    run::finish(directory, &answer.summary, common)
+    let page = page(&answer, request.settings());
+    run::complete(directory, answer.files(), &page, &answer.summary, common)
 }
 
 /// Reads or draws the weights of a network for samples of shape `input`; `seen` is told what the files held.
 fn subject<T: Number>(
     args: &EvalArgs,
-    common: &Common,
+    question: &Question,
     input: Shape,
     mut seen: impl FnMut(&str, &[u8]),
 ) -> Result<Subject<T>, CliError> {
@@ -87,7 +84,7 @@ fn subject<T: Number>(
     let graph = architecture.graph()?;
     let (graph, weights) = match &args.weights {
         None => {
-            let weights = Weights::draw(&graph, common.seed, args.index.unwrap_or(0));
+            let weights = question.draw(&graph);
             (graph, weights)
         }
         Some(path) => {

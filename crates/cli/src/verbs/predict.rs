@@ -103,11 +103,8 @@ pub fn run(args: &PredictArgs, common: &Common) -> Result<(), CliError> {
     let mut looker = Looker::new(&mut directory, common);
     let found = answer(&networks, &question, &mut looker);
     let found = looker.settle(found)?;
-    for (name, content) in found.files() {
-        directory.write(&name, &content)?;
-    }
-    directory.write_page(&page(&found, &command(&request), request.settings()))?;
-    run::finish(directory, &found.result, common)
+    let page = page(&found, &command(&request), request.settings());
+    run::complete(directory, found.files(), &page, &found.result, common)
 }
 
 /// Which directions, and what of them goes into `run.toml`.

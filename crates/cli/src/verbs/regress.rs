@@ -78,11 +78,8 @@ pub fn run(args: &RegressArgs, common: &Common) -> Result<(), CliError> {
     let mut looker = Looker::new(&mut directory, common);
     let answer = job.answer(&Store::Files(files.into()), &mut looker);
     let answer = looker.settle(answer)?;
-    for (name, content) in answer.files() {
-        directory.write(name, &content)?;
-    }
-    directory.write_page(&page(&answer, &command(&request), request.settings()))?;
-    run::finish(directory, &answer.summary, common)
+    let page = page(&answer, &command(&request), request.settings());
+    run::complete(directory, answer.files(), &page, &answer.summary, common)
 }
 
 /// The specification of the data with the numbers of samples in it.

@@ -143,12 +143,8 @@ fn on_spheres(system: System, args: &SpectrumArgs, common: &Common) -> Result<()
     let mut looker = Looker::new(&mut directory, common);
     let answer = job.answer(&mut looker);
     let answer = looker.settle(answer)?;
-    for (name, content) in answer.files() {
-        directory.write(name, &content)?;
-    }
     let page = spheres::page(&answer, &command(&request), request.settings());
-    directory.write_page(&page)?;
-    run::finish(directory, &answer.levels, common)
+    run::complete(directory, answer.files(), &page, &answer.levels, common)
 }
 
 /// Options that networks on spheres do not have.

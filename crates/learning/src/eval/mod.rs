@@ -51,6 +51,13 @@ pub struct Question {
     pub gradient: bool,
 }
 
+impl Question {
+    /// The weights that the seed draws.
+    pub fn draw<T: Number>(&self, graph: &Graph) -> Weights<T> {
+        Weights::draw(graph, self.setup.seed, self.index.unwrap_or(0))
+    }
+}
+
 /// A network with its numbers.
 #[derive(Clone, Debug)]
 pub struct Subject<T> {

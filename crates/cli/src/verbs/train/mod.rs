@@ -55,11 +55,8 @@ pub fn run(args: &TrainArgs, common: &Common) -> Result<(), CliError> {
     let mut looker = Looker::new(&mut directory, common);
     let answer = job.answer(&mut looker);
     let answer = looker.settle(answer)?;
-    for (name, content) in answer.files() {
-        directory.write(name, &content)?;
-    }
-    directory.write_page(&page(&answer, request.settings()))?;
-    run::finish(directory, &answer.summary, common)
+    let page = page(&answer, request.settings());
+    run::complete(directory, answer.files(), &page, &answer.summary, common)
 }
 
 impl Shown for Summary {

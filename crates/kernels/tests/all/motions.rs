@@ -253,3 +253,28 @@ fn without_a_kernel_sampled_networks_deny() {
     let table = found.places_csv();
     assert_eq!(table.lines().count(), 1 + found.places.len());
 }
+
+/// Linear and circular, then the mean over positions: Σ_β w_β times the mean of x, which no flip changes. The taps change
+/// places, and yet a single network answers alike, which the words must leave open.
+#[test]
+fn weights_may_move_without_need() {
+    let graph = file(
+        r#"{ op = "conv", channels = 4, kernel = 3, padding = "circular" }, { op = "global-avg-pool" },
+           { op = "dense", features = 3 }"#,
+    );
+    let flip = Motion::Flip(Axis::Across);
+    assert!(!follow(&graph, flip).unwrap().by_every_network());
+    let mut x = vec![0.0_f32; graph.input().len()];
+    Stream::new(0, 0, "x").normal(1.0, &mut x);
+    let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+    let moved = flip.apply(graph.input(), &x).unwrap();
+    let weights = Weights::draw(&graph, 0, 0);
+    let network = Network::<f64>::new(graph.clone());
+    let [a, b] = [&x, &moved].map(|x| network.output(&weights, x).unwrap());
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-13));
+    let words = summary(&graph).words;
+    assert!(
+        words.contains("a single network need not give a moved sample the same output"),
+        "{words}"
+    );
+}

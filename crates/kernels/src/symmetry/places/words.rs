@@ -28,7 +28,7 @@ pub fn words(name: &str, places: &[Place]) -> String {
         };
         said.push(format!(
             "{also} {system}: weights that move along are as likely, so a network learns moved data as well as the data \
-             themselves, but a single network gives a moved sample another output."
+             themselves; a single network need not give a moved sample the same output."
         ));
     }
     for place in places {

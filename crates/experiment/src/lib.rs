@@ -32,6 +32,7 @@ mod entry;
 mod experiment;
 mod failure;
 mod finding;
+pub mod grid;
 mod judge;
 mod memo;
 mod order;

@@ -7,10 +7,10 @@ use polariscope_experiment::{
 };
 use polariscope_report::{Axis, ColourMap, Extent, Field, Section};
 
-use crate::grid::{grid, text};
 use crate::lab::SIDE;
 use crate::linear::{SIGMA, Sizes, accuracy};
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -7,12 +7,12 @@ use polariscope_experiment::{
 };
 use polariscope_report::{Axis, ColourMap, Extent, Field, Section};
 
-use crate::grid::{grid, text};
 use crate::lab::shape;
 use crate::learn::{learn, plain};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -10,11 +10,11 @@ use polariscope_linalg::apply;
 use polariscope_random::Stream;
 use polariscope_report::Axis;
 
-use crate::grid::{grid, text};
 use crate::images::Images;
 use crate::learn::{learn, sgd};
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

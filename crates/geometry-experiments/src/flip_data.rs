@@ -6,12 +6,12 @@ use polariscope_experiment::{
 };
 use polariscope_report::{Axis, BarChart, Bars, Section};
 
-use crate::grid::{grid, text};
 use crate::images::Images;
 use crate::learn::{cifar, learn, rate};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

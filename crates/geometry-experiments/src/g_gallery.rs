@@ -7,10 +7,10 @@ use polariscope_experiment::{
 use polariscope_geometry::Summary;
 use polariscope_report::{Axis, ColourMap, Gallery, Picture, Plot, Section, Series, Tile};
 
-use crate::grid::{grid, text};
 use crate::lab::SIDE;
 use crate::lens::Directions;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

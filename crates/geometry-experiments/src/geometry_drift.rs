@@ -11,7 +11,6 @@ use polariscope_report::{Axis, Plot, Section};
 use polariscope_train::{BatchSize, Config, Schedule};
 
 use crate::cloud::Cloud;
-use crate::grid::{grid, text};
 use crate::images::{CHANNELS, Images};
 use crate::learn::sgd;
 use crate::lens::Lens;
@@ -19,6 +18,7 @@ use crate::prepared::Prepared;
 use crate::series::{line, points};
 use crate::watch::watch;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

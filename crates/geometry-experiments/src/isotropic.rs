@@ -5,12 +5,12 @@ use polariscope_data::{Generator, Labeling};
 use polariscope_experiment::{Answers, Cell, Claim, Curves, Design, Experiment, Pivot, View};
 use polariscope_report::Axis;
 
-use crate::grid::{along, falls, grid, text};
 use crate::lab::shape;
 use crate::learn::{learn, plain};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{along, falls, grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

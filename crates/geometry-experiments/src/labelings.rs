@@ -8,12 +8,12 @@ use polariscope_geometry::Kron;
 use polariscope_random::Stream;
 use polariscope_report::Axis;
 
-use crate::grid::{along, falls, grid, text};
 use crate::images::Images;
 use crate::learn::{learn, plain};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab, Scale};
+use polariscope_experiment::grid::{along, falls, grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

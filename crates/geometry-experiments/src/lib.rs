@@ -32,7 +32,6 @@ mod feature_drop;
 mod flip_data;
 mod g_gallery;
 mod geometry_drift;
-mod grid;
 mod images;
 mod isotropic;
 mod lab;

@@ -5,11 +5,11 @@ use polariscope_experiment::{
 };
 use polariscope_report::Axis;
 
-use crate::grid::{along, grid, text};
 use crate::lens::Directions;
 use crate::linear::{SIGMA, Sizes, accuracy};
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab, Scale};
+use polariscope_experiment::grid::{along, grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -6,13 +6,13 @@ use polariscope_experiment::{
 use polariscope_report::{Axis, Section};
 use polariscope_train::Config;
 
-use crate::grid::{along, grid, rises, text};
 use crate::learn::{learn, plain};
 use crate::lens::Directions;
 use crate::linear::{SIGMA, Sizes, samples};
 use crate::prepared::Prepared;
 use crate::series::{columns, epochs};
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{along, grid, rises, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -6,11 +6,11 @@ use polariscope_experiment::{
 };
 use polariscope_report::Axis;
 
-use crate::grid::{along, falls, grid, rises, text};
 use crate::lens::Directions;
 use crate::linear::{SIGMA, Sizes, accuracy};
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{along, falls, grid, rises, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

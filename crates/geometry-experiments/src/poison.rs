@@ -8,12 +8,12 @@ use polariscope_experiment::{
 };
 use polariscope_report::Axis;
 
-use crate::grid::{along, grid, rises, text};
 use crate::images::{CHANNELS, Images, normalised};
 use crate::learn::{cifar, classes, learn, rate};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{along, grid, rises, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

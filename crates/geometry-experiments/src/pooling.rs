@@ -8,9 +8,9 @@ use polariscope_geometry::theory::bayes::{Pool, accuracy};
 use polariscope_geometry::theory::pooling::curvature;
 use polariscope_report::Axis;
 
-use crate::grid::{grid, text};
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -15,11 +15,11 @@ use polariscope_report::{Axis, Plot, Section, Series};
 use polariscope_train::Quiet;
 
 use crate::calibrate::{Calibrator, Candidates, Step};
-use crate::grid::{grid, text};
 use crate::lab::SIDE;
 use crate::linear::{SIGMA, Sizes, accuracy};
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -8,12 +8,12 @@ use polariscope_experiment::{
 use polariscope_random::Stream;
 use polariscope_report::Axis;
 
-use crate::grid::{grid, text};
 use crate::images::{CHANNELS, Images, normalised};
 use crate::learn::{cifar, classes, learn};
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -10,13 +10,13 @@ use polariscope_random::Stream;
 use polariscope_report::{Axis, Section};
 use polariscope_train::{Config, Schedule};
 
-use crate::grid::{grid, text};
 use crate::learn::sgd;
 use crate::lens::Directions;
 use crate::prepared::Prepared;
 use crate::series::{columns, epochs as over_epochs};
 use crate::watch::watch;
 use crate::{Entry, GeometryExperimentsError, Lab};
+use polariscope_experiment::grid::{grid, text};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {

@@ -12,12 +12,12 @@ use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Order, Row, Select, Table, Test, levels,
 };
 
-use crate::grid::{along, grid, text};
 use crate::lab::SIDE;
 use crate::linear::{Sizes, accuracy};
 use crate::{Entry, GeometryExperimentsError, Lab};
 use directions::{PILOTS, count, drawn, frequency, pilots};
 use geometries::Candidates;
+use polariscope_experiment::grid::{along, grid, text};
 use sigma::{Step, step};
 
 /// In the list.

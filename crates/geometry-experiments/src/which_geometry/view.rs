@@ -8,7 +8,7 @@ use polariscope_report::{
 use super::sigma::Step;
 use super::statistics::{Found, LEARNT, Ranking, by_auc, by_rho, ceiling, learnt};
 use super::{ENTRY, WhichGeometry, frequency};
-use crate::grid::text;
+use polariscope_experiment::grid::text;
 
 /// Of uᵀGu from which on an axis is logarithmic.
 const DECADE: f64 = 10.0;

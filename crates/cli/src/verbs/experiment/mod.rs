@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use polariscope_experiment::{About, Entry, Size};
+use polariscope_experiment::{About, Entry, Numbers, Size};
 use polariscope_graph::nearest;
 use polariscope_lens::{Device, Precision};
 
-use crate::args::{Common, count, positive};
+use crate::args::{Common, Dtype, count, positive};
 use crate::error::CliError;
 use crate::output::note;
 use registry::{entries, entry};
@@ -216,7 +216,7 @@ impl ExperimentArgs {
     }
 }
 
-/// The options with the device that the experiment runs on.
+/// The options with the device and the numbers that the experiment runs on.
 fn place(about: &About, common: &Common) -> Common {
     let mut common = common.clone();
     if !about.gpu && common.device != Device::Cpu {
@@ -227,6 +227,10 @@ fn place(about: &About, common: &Common) -> Common {
         note(&common, &words);
         common.device = Device::Cpu;
         common.precision = Precision::Full;
+    }
+    // Some follow flows by small differences: they know double precision alone.
+    if let [Numbers::F64] = about.numbers {
+        common.dtype = Dtype::F64;
     }
     common
 }

@@ -4,7 +4,9 @@ use polariscope_experiment::Entry;
 
 /// Every experiment.
 pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
-    polariscope_geometry_experiments::entries().chain(polariscope_kernels::experiments::entries())
+    polariscope_geometry_experiments::entries()
+        .chain(polariscope_kernels::experiments::entries())
+        .chain(polariscope_landscape_experiments::entries())
 }
 
 /// The experiment of a name.

@@ -1,9 +1,9 @@
 //! Short forms of designs and tests.
 
-use polariscope_experiment::{Design, Select, Test};
+use crate::{Design, Select, Test};
 
 /// Every combination of levels.
-pub(crate) fn grid(factors: &[(&str, &[String])], runs: u64, measures: &[&str]) -> Design {
+pub fn grid(factors: &[(&str, &[String])], runs: u64, measures: &[&str]) -> Design {
     let levels: Vec<Vec<&str>> = factors
         .iter()
         .map(|(_, levels)| levels.iter().map(String::as_str).collect())
@@ -17,18 +17,18 @@ pub(crate) fn grid(factors: &[(&str, &[String])], runs: u64, measures: &[&str]) 
 }
 
 /// Levels as text.
-pub(crate) fn text<T: ToString>(levels: impl IntoIterator<Item = T>) -> Vec<String> {
+pub fn text<T: ToString>(levels: impl IntoIterator<Item = T>) -> Vec<String> {
     levels.into_iter().map(|l| l.to_string()).collect()
 }
 
 /// Conditions along a factor, others fixed.
-pub(crate) fn along(factor: &str, levels: &[String], fixed: &[(&str, &str)]) -> Vec<Select> {
+pub fn along(factor: &str, levels: &[String], fixed: &[(&str, &str)]) -> Vec<Select> {
     let at = |level: &String| Select::of(&[fixed, &[(factor, level.as_str())]].concat());
     levels.iter().map(at).collect()
 }
 
 /// A measure falls along conditions.
-pub(crate) fn falls(measure: &'static str, along: Vec<Select>) -> Test {
+pub fn falls(measure: &'static str, along: Vec<Select>) -> Test {
     Test::Trend {
         measure,
         along,
@@ -37,7 +37,7 @@ pub(crate) fn falls(measure: &'static str, along: Vec<Select>) -> Test {
 }
 
 /// A measure rises along conditions.
-pub(crate) fn rises(measure: &'static str, along: Vec<Select>) -> Test {
+pub fn rises(measure: &'static str, along: Vec<Select>) -> Test {
     Test::Trend {
         measure,
         along,

@@ -1,0 +1,7 @@
+//! The loss landscape of a network: how many parameters it needs to fit, how rough it is where training ends, in which
+//! regime it trains.
+#![forbid(unsafe_code)]
+
+mod error;
+
+pub use error::LandscapeError;

@@ -57,12 +57,22 @@ pub struct Lowered {
 
 /// Expressions of a graph for `batch` samples.
 pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
+    lower_through(graph, batch, mode, |_, _, value| value)
+}
+
+/// The same with what `see` makes of the value of every node, by its index: derivatives in the middle of a network.
+pub fn lower_through(
+    graph: &Graph,
+    batch: usize,
+    mode: Mode,
+    mut see: impl FnMut(&mut Trace, usize, Id) -> Id,
+) -> Lowered {
     let (mut lowering, x) = Lowering::new(graph, batch, mode);
     let mut values: Vec<Id> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
+    for (i, node) in graph.nodes.iter().enumerate() {
         let inputs: Vec<Id> = node.inputs.iter().map(|i| values[i.0]).collect();
         let value = lowering.node(node, x, &inputs);
-        values.push(value);
+        values.push(see(&mut lowering.t, i, value));
     }
     let output = values[values.len() - 1];
     let outputs = graph.output().len();

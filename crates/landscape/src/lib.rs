@@ -3,5 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod hessian;
 
 pub use error::LandscapeError;

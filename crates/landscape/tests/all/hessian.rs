@@ -1,0 +1,118 @@
+//! Exact facts of the Hessian and its parts.
+
+use polariscope_graph::{Graph, ZooOptions, parse_file};
+use polariscope_landscape::hessian::{Dense, dense};
+use polariscope_lens::Quiet;
+use polariscope_network::Weights;
+use polariscope_random::Stream;
+use polariscope_train::{Loss, LossHessian, Matrix, Objective, Origin};
+
+fn graph(text: &str) -> Graph {
+    parse_file(text, "net", &ZooOptions::default()).unwrap()
+}
+
+fn normal(name: &str, n: usize) -> Vec<f64> {
+    let mut draws = vec![0.0_f32; n];
+    Stream::new(5, 0, name).normal(1.0, &mut draws);
+    draws.into_iter().map(f64::from).collect()
+}
+
+fn targets(loss: Loss, samples: usize, outputs: usize) -> Vec<f64> {
+    let mut y = vec![0.0; samples * outputs];
+    for (i, row) in y.chunks_mut(outputs).enumerate() {
+        loss.targets((i % outputs.max(2)) as u32, row);
+    }
+    y
+}
+
+fn found(graph: &Graph, loss: Loss, samples: usize) -> (LossHessian<f64>, Weights<f64>, Dense) {
+    let x = normal("x", samples * graph.input().len());
+    let y = targets(loss, samples, graph.output().len());
+    let hessian = LossHessian::new(graph, loss, &x, &y).unwrap();
+    let weights = Weights::draw(graph, 2, 0);
+    let matrices = dense(&hessian, &weights, &mut Quiet).unwrap();
+    (hessian, weights, matrices)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |m, v| m.max(v.abs()))
+}
+
+/// Every matrix, column by column, against products: dense layers by units, everything else by columns, with scales,
+/// skips and several chunks of samples.
+#[test]
+fn matrices_are_their_products() {
+    let squared = Loss::Hinge { power: 2.0, margin: 0.5 };
+    for (text, loss) in [
+        (
+            "input = [5]\nparametrisation = \"ntk\"\nb_std = 0.3\nlayers = [{ op = \"dense\", features = 4 }, { op = \"tanh\" }, { op = \"dense\", features = 3 }, \
+             { op = \"relu\" }, { op = \"dense\", features = 2 }]",
+            Loss::CrossEntropy,
+        ),
+        (
+            "input = [5]\nlayers = [{ op = \"dense\", features = 4, bias = false }, { op = \"relu\" }, { op = \"residual\", \
+             branch = [{ op = \"dense\", features = 4 }, { op = \"gelu\" }] }, { op = \"dense\", features = 1, bias = false }]",
+            squared,
+        ),
+        (
+            "input = [1, 6, 6]\nlayers = [{ op = \"conv\", channels = 2, kernel = 3 }, { op = \"tanh\" }, { op = \"max-pool\", size = 2 }, \
+             { op = \"flatten\" }, { op = \"batch-norm\" }, { op = \"dense\", features = 3 }]",
+            Loss::CrossEntropy,
+        ),
+    ] {
+        let graph = graph(text);
+        let (hessian, weights, found) = found(&graph, loss, 300);
+        let n = found.parameters;
+        for (which, matrix) in [
+            (Matrix::Hessian, &found.hessian()),
+            (Matrix::GaussNewton, &found.gauss_newton),
+            (Matrix::Curvature, &found.curvature),
+            (Matrix::Fisher, &found.fisher),
+        ] {
+            let scale = largest(matrix);
+            assert!(scale > 0.0, "{which:?}");
+            let mut column = 0;
+            for i in graph.trainable() {
+                for k in 0..graph.params[i].len() {
+                    let mut v = Weights::zeros(&graph);
+                    v.values[i][k] = 1.0;
+                    let product = hessian.apply(which, &weights, &v).unwrap();
+                    let product = graph.trainable().flat_map(|i| product.values[i].clone());
+                    for (row, value) in product.enumerate() {
+                        let entry = matrix[row * n + column];
+                        assert!((entry - value).abs() < 1e-12 * scale, "{which:?}[{row}, {column}]: {entry} for {value} in {text}");
+                        assert_eq!(entry, matrix[column * n + row]);
+                    }
+                    column += 1;
+                }
+            }
+        }
+    }
+}
+
+/// L(w) = (1/α²) ℓ(α (f − f₀)): with α small the slopes are those at f = f₀, and ℓ″ does not see α.
+#[test]
+fn the_alpha_model_has_its_own_slopes() {
+    let graph = graph("input = [5]\nlayers = [{ op = \"dense\", features = 4 }, { op = \"tanh\" }, { op = \"dense\", features = 1 }]");
+    let (x, y) = (normal("x", 50), targets(Loss::Mse, 10, 1));
+    let weights = Weights::draw(&graph, 2, 0);
+    let alpha = 0.25;
+    let objective = Objective { loss: Loss::Mse, alpha, origin: Origin::Initial };
+    let f0 = normal("f0", 10);
+    let device = polariscope_lens::Device::Cpu;
+    let lazy = LossHessian::<f64>::on(device, &graph, objective, [&x, &y, &f0]).unwrap();
+    let plain = LossHessian::new(&graph, Loss::Mse, &x, &y).unwrap();
+    let (a, b) = (lazy.local(&weights).unwrap(), plain.local(&weights).unwrap());
+    // (1/α²)(α(f − f₀) − y)²/n: slope 2 (α(f − f₀) − y)/(α n), curvature 2/n.
+    for (k, slope) in a.slope.iter().enumerate() {
+        let wanted = 2.0 * (alpha * (a.outputs[k] - f0[k]) - y[k]) / (alpha * 10.0);
+        assert!((slope - wanted).abs() < 1e-13 * wanted.abs().max(1.0));
+        assert!((a.curvature[k] - 0.2).abs() < 1e-15 && b.curvature[k] == a.curvature[k]);
+    }
+    let lazy = dense(&lazy, &weights, &mut Quiet).unwrap();
+    let plain = dense(&plain, &weights, &mut Quiet).unwrap();
+    let scale = largest(&plain.gauss_newton);
+    let pairs = lazy.gauss_newton.iter().zip(&plain.gauss_newton);
+    pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-13 * scale));
+    assert!(LossHessian::<f64>::on(device, &graph, objective, [&x, &y, &[]]).is_err());
+}

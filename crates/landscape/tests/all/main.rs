@@ -1,0 +1,2 @@
+mod hessian;
+mod pytorch;

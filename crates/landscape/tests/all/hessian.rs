@@ -116,3 +116,57 @@ fn the_alpha_model_has_its_own_slopes() {
     pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-13 * scale));
     assert!(LossHessian::<f64>::on(device, &graph, objective, [&x, &y, &[]]).is_err());
 }
+
+/// w·x, (w·x − y)² and logistic losses: H in closed form, and no curvature of the outputs.
+#[test]
+fn linear_models_in_closed_form() {
+    let graph = graph("input = [3]\nlayers = [{ op = \"dense\", features = 1 }]");
+    let samples = 20;
+    let x = normal("x", samples * 3);
+    for loss in [Loss::Mse, Loss::CrossEntropy] {
+        let (_, weights, found) = found(&graph, loss, samples);
+        let mut expected = vec![0.0; 16];
+        for x in x.chunks(3) {
+            let a = [x[0], x[1], x[2], 1.0];
+            let f: f64 = a[..3].iter().zip(&weights.values[0]).map(|(a, w)| a * w).sum();
+            let p = 1.0 / (1.0 + (-f - weights.values[1][0]).exp());
+            let curvature = match loss {
+                Loss::Mse => 2.0,
+                _ => p * (1.0 - p),
+            };
+            for (at, e) in expected.iter_mut().enumerate() {
+                *e += curvature * a[at / 4] * a[at % 4] / samples as f64;
+            }
+        }
+        for (h, e) in found.hessian().iter().zip(&expected) {
+            assert!((h - e).abs() < 1e-10, "{loss}: {h} for {e}");
+        }
+        assert!(found.curvature.iter().all(|&h| h == 0.0));
+        assert_eq!(found.constraints, samples);
+    }
+}
+
+/// Softmax regression: blocks p_k (δ_kl − p_l) a aᵀ; every sample has one constraint less than classes.
+#[test]
+fn softmax_regression_in_closed_form() {
+    let graph = graph("input = [3]\nlayers = [{ op = \"dense\", features = 4, bias = false }]");
+    let samples = 15;
+    let x = normal("x", samples * 3);
+    let (_, weights, found) = found(&graph, Loss::CrossEntropy, samples);
+    let mut expected = vec![0.0; 144];
+    for x in x.chunks(3) {
+        let rows = weights.values[0].chunks(3);
+        let e: Vec<f64> = rows.map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>().exp()).collect();
+        let total: f64 = e.iter().sum();
+        for (at, h) in expected.iter_mut().enumerate() {
+            let ((k, i), (l, j)) = ((at / 12 / 3, at / 12 % 3), (at % 12 / 3, at % 12 % 3));
+            let (p, q) = (e[k] / total, e[l] / total);
+            let delta = if k == l { 1.0 } else { 0.0 };
+            *h += p * (delta - q) * x[i] * x[j] / samples as f64;
+        }
+    }
+    for (h, e) in found.hessian().iter().zip(&expected) {
+        assert!((h - e).abs() < 1e-10, "{h} for {e}");
+    }
+    assert_eq!(found.constraints, 3 * samples);
+}

@@ -1,2 +1,4 @@
+//! Every integration test of the crate in one program, a module a subject.
+
 mod hessian;
 mod pytorch;

@@ -1,7 +1,7 @@
 //! Exact facts of the Hessian and its parts.
 
 use polariscope_graph::{Graph, ZooOptions, parse_file};
-use polariscope_landscape::hessian::{Dense, dense};
+use polariscope_landscape::hessian::{Dense, Split, dense};
 use polariscope_lens::Quiet;
 use polariscope_network::Weights;
 use polariscope_random::Stream;
@@ -42,7 +42,10 @@ fn largest(values: &[f64]) -> f64 {
 /// skips and several chunks of samples.
 #[test]
 fn matrices_are_their_products() {
-    let squared = Loss::Hinge { power: 2.0, margin: 0.5 };
+    let squared = Loss::Hinge {
+        power: 2.0,
+        margin: 0.5,
+    };
     for (text, loss) in [
         (
             "input = [5]\nparametrisation = \"ntk\"\nb_std = 0.3\nlayers = [{ op = \"dense\", features = 4 }, { op = \"tanh\" }, { op = \"dense\", features = 3 }, \
@@ -80,7 +83,10 @@ fn matrices_are_their_products() {
                     let product = graph.trainable().flat_map(|i| product.values[i].clone());
                     for (row, value) in product.enumerate() {
                         let entry = matrix[row * n + column];
-                        assert!((entry - value).abs() < 1e-12 * scale, "{which:?}[{row}, {column}]: {entry} for {value} in {text}");
+                        assert!(
+                            (entry - value).abs() < 1e-12 * scale,
+                            "{which:?}[{row}, {column}]: {entry} for {value} in {text}"
+                        );
                         assert_eq!(entry, matrix[column * n + row]);
                     }
                     column += 1;
@@ -93,16 +99,25 @@ fn matrices_are_their_products() {
 /// L(w) = (1/α²) ℓ(α (f − f₀)): with α small the slopes are those at f = f₀, and ℓ″ does not see α.
 #[test]
 fn the_alpha_model_has_its_own_slopes() {
-    let graph = graph("input = [5]\nlayers = [{ op = \"dense\", features = 4 }, { op = \"tanh\" }, { op = \"dense\", features = 1 }]");
+    let graph = graph(
+        "input = [5]\nlayers = [{ op = \"dense\", features = 4 }, { op = \"tanh\" }, { op = \"dense\", features = 1 }]",
+    );
     let (x, y) = (normal("x", 50), targets(Loss::Mse, 10, 1));
     let weights = Weights::draw(&graph, 2, 0);
     let alpha = 0.25;
-    let objective = Objective { loss: Loss::Mse, alpha, origin: Origin::Initial };
+    let objective = Objective {
+        loss: Loss::Mse,
+        alpha,
+        origin: Origin::Initial,
+    };
     let f0 = normal("f0", 10);
     let device = polariscope_lens::Device::Cpu;
     let lazy = LossHessian::<f64>::on(device, &graph, objective, [&x, &y, &f0]).unwrap();
     let plain = LossHessian::new(&graph, Loss::Mse, &x, &y).unwrap();
-    let (a, b) = (lazy.local(&weights).unwrap(), plain.local(&weights).unwrap());
+    let (a, b) = (
+        lazy.local(&weights).unwrap(),
+        plain.local(&weights).unwrap(),
+    );
     // (1/α²)(α(f − f₀) − y)²/n: slope 2 (α(f − f₀) − y)/(α n), curvature 2/n.
     for (k, slope) in a.slope.iter().enumerate() {
         let wanted = 2.0 * (alpha * (a.outputs[k] - f0[k]) - y[k]) / (alpha * 10.0);
@@ -128,7 +143,11 @@ fn linear_models_in_closed_form() {
         let mut expected = vec![0.0; 16];
         for x in x.chunks(3) {
             let a = [x[0], x[1], x[2], 1.0];
-            let f: f64 = a[..3].iter().zip(&weights.values[0]).map(|(a, w)| a * w).sum();
+            let f: f64 = a[..3]
+                .iter()
+                .zip(&weights.values[0])
+                .map(|(a, w)| a * w)
+                .sum();
             let p = 1.0 / (1.0 + (-f - weights.values[1][0]).exp());
             let curvature = match loss {
                 Loss::Mse => 2.0,
@@ -156,7 +175,9 @@ fn softmax_regression_in_closed_form() {
     let mut expected = vec![0.0; 144];
     for x in x.chunks(3) {
         let rows = weights.values[0].chunks(3);
-        let e: Vec<f64> = rows.map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>().exp()).collect();
+        let e: Vec<f64> = rows
+            .map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>().exp())
+            .collect();
         let total: f64 = e.iter().sum();
         for (at, h) in expected.iter_mut().enumerate() {
             let ((k, i), (l, j)) = ((at / 12 / 3, at / 12 % 3), (at % 12 / 3, at % 12 % 3));
@@ -169,4 +190,102 @@ fn softmax_regression_in_closed_form() {
         assert!((h - e).abs() < 1e-10, "{h} for {e}");
     }
     assert_eq!(found.constraints, 3 * samples);
+}
+
+fn perceptron(widths: &[usize], activation: &str) -> Graph {
+    let hidden: Vec<String> = widths
+        .iter()
+        .map(|w| format!("{{ op = \"dense\", features = {w} }}, {{ op = \"{activation}\" }}"))
+        .collect();
+    graph(&format!(
+        "input = [8]\nparametrisation = \"he\"\nlayers = [{}, {{ op = \"dense\", features = 1 }}]",
+        hidden.join(", ")
+    ))
+}
+
+/// The bounds, which hold at any weights, and what is exact for relu.
+#[test]
+fn counts_obey_their_bounds() {
+    let loss = Loss::Hinge {
+        power: 2.0,
+        margin: 0.5,
+    };
+    // More and fewer constraints than parameters.
+    for samples in [60, 1200] {
+        for activation in ["relu", "tanh"] {
+            let graph = perceptron(&[14, 14], activation);
+            let (_, _, matrices) = found(&graph, loss, samples);
+            let split = Split::of(&matrices).unwrap();
+            let n = split.parameters;
+            assert!(split.constraints > 0 && split.constraints < samples);
+            for spectrum in [
+                &split.hessian,
+                &split.gauss_newton,
+                &split.curvature,
+                &split.fisher,
+            ] {
+                assert_eq!(spectrum.counts.all(), n);
+                let sum: f64 = spectrum.eigenvalues.iter().sum();
+                assert!((sum - spectrum.trace).abs() < 1e-12 * spectrum.eigenvalues[0]);
+            }
+            let (h, h0, hp) = (
+                split.hessian.counts,
+                split.gauss_newton.counts,
+                split.curvature.counts,
+            );
+            assert_eq!(h0.negative, 0);
+            assert!(split.rank() <= split.constraints.min(n));
+            assert!(h.negative <= hp.negative && hp.negative <= h.negative + split.rank());
+            assert!(hp.negative > 0);
+            if samples < n {
+                // Random inputs and no pattern whose units are off: no gradient is a combination of the others.
+                assert_eq!(
+                    (split.rank(), split.further_zero_modes()),
+                    (split.constraints, 0)
+                );
+            }
+            match activation {
+                "relu" => assert_eq!(split.curvature.trace, 0.0),
+                _ => assert!(split.curvature.trace.abs() > 1e-6),
+            }
+        }
+    }
+}
+
+/// One hidden layer of relu: H_p joins the first layer with the second alone, so λ comes with −λ.
+#[test]
+fn one_hidden_layer_is_symmetric() {
+    for (widths, activation, symmetric) in [
+        (&[9][..], "relu", true),
+        (&[9], "tanh", false),
+        (&[9, 7], "relu", false),
+    ] {
+        let graph = perceptron(widths, activation);
+        let (_, _, matrices) = found(&graph, Loss::CrossEntropy, 60);
+        let eigenvalues = Split::of(&matrices).unwrap().curvature.eigenvalues;
+        let pairs = eigenvalues.iter().zip(eigenvalues.iter().rev());
+        let off = pairs.fold(0.0, |m: f64, (a, b)| m.max((a + b).abs()));
+        match symmetric {
+            true => assert!(off < 1e-14 * eigenvalues[0], "{off}"),
+            false => assert!(off > 1e-4 * eigenvalues[0], "{off}"),
+        }
+    }
+}
+
+/// Nothing is wrong: no slope, no curvature, no eigenvalue but 0.
+#[test]
+fn satisfied_patterns_leave_nothing() {
+    let graph = perceptron(&[6], "relu");
+    let (_, _, matrices) = found(
+        &graph,
+        Loss::Hinge {
+            power: 2.0,
+            margin: -1e6,
+        },
+        20,
+    );
+    let split = Split::of(&matrices).unwrap();
+    assert_eq!((split.loss, split.constraints, split.rank()), (0.0, 0, 0));
+    assert_eq!(split.hessian.counts.zero, split.parameters);
+    assert_eq!((split.hessian.gap(), split.collapse()), (None, None));
 }

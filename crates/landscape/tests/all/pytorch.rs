@@ -45,18 +45,28 @@ fn filled(graph: &Graph) -> Weights<f64> {
 fn compare(what: &str, expected: &Value, found: &[f64]) {
     let norm = expected["norm"].as_f64().unwrap();
     let own = found.iter().map(|x| x * x).sum::<f64>().sqrt();
-    assert!(norm > 0.0 && (own - norm).abs() <= TOLERANCE * norm, "{what}: {own} for {norm}");
+    assert!(
+        norm > 0.0 && (own - norm).abs() <= TOLERANCE * norm,
+        "{what}: {own} for {norm}"
+    );
     let at = expected["indices"].as_array().unwrap();
     let values = expected["values"].as_array().unwrap();
     assert_eq!((at.len(), values.len()), (40, 40));
     for (i, value) in at.iter().zip(values) {
         let (i, value) = (i.as_u64().unwrap() as usize, value.as_f64().unwrap());
-        assert!((found[i] - value).abs() <= TOLERANCE * norm, "{what}[{i}]: {} for {value}", found[i]);
+        assert!(
+            (found[i] - value).abs() <= TOLERANCE * norm,
+            "{what}[{i}]: {} for {value}",
+            found[i]
+        );
     }
     if let Some(trace) = expected["trace"].as_f64() {
         let n = (found.len() as f64).sqrt() as usize;
         let own: f64 = found.iter().step_by(n + 1).sum();
-        assert!((own - trace).abs() <= TOLERANCE * norm, "{what}: trace {own} for {trace}");
+        assert!(
+            (own - trace).abs() <= TOLERANCE * norm,
+            "{what}: trace {own} for {trace}"
+        );
     }
 }
 
@@ -65,7 +75,9 @@ fn subject(fixture: &Value, graph: Graph) -> (LossHessian<f64>, Weights<f64>) {
     let samples = fixture["samples"].as_u64().unwrap() as usize;
     let loss: Loss = fixture["loss"].as_str().unwrap().parse().unwrap();
     let (sample, outputs) = (graph.input().len(), graph.output().len());
-    let x: Vec<f64> = sine(samples * sample, 0.003, 1.1).map(|x| 1.5 * x).collect();
+    let x: Vec<f64> = sine(samples * sample, 0.003, 1.1)
+        .map(|x| 1.5 * x)
+        .collect();
     let mut y = vec![0.0; samples * outputs];
     for (i, row) in y.chunks_mut(outputs).enumerate() {
         loss.targets((i % outputs.max(2)) as u32, row);
@@ -82,7 +94,11 @@ fn perceptron(name: &str) {
     let (hessian, weights) = subject(&fixture, graph);
     let found = dense(&hessian, &weights, &mut Quiet).unwrap();
     let value = fixture["value"].as_f64().unwrap();
-    assert!((found.loss - value).abs() < 1e-12 * value, "{} for {value}", found.loss);
+    assert!(
+        (found.loss - value).abs() < 1e-12 * value,
+        "{} for {value}",
+        found.loss
+    );
     for (what, matrix) in [
         ("hessian", &found.hessian()),
         ("gauss_newton", &found.gauss_newton),
@@ -93,9 +109,15 @@ fn perceptron(name: &str) {
     }
     let eigenvalues = symmetric_eigenvalues(&found.hessian(), found.parameters).unwrap();
     let extremes = fixture["extremes"].as_array().unwrap();
-    for (found, expected) in [eigenvalues[eigenvalues.len() - 1], eigenvalues[0]].iter().zip(extremes) {
+    for (found, expected) in [eigenvalues[eigenvalues.len() - 1], eigenvalues[0]]
+        .iter()
+        .zip(extremes)
+    {
         let expected = expected.as_f64().unwrap();
-        assert!((found - expected).abs() < TOLERANCE * eigenvalues[0], "{found} for {expected}");
+        assert!(
+            (found - expected).abs() < TOLERANCE * eigenvalues[0],
+            "{found} for {expected}"
+        );
     }
 }
 
@@ -116,7 +138,10 @@ fn lenet() {
     let mut numbers = sine(graph.parameter_count(), 0.0007, 0.9);
     for (values, param) in v.values.iter_mut().zip(&graph.params) {
         assert_eq!(param.role, Role::Trainable);
-        values.iter_mut().zip(&mut numbers).for_each(|(v, x)| *v = x);
+        values
+            .iter_mut()
+            .zip(&mut numbers)
+            .for_each(|(v, x)| *v = x);
     }
     let apply = |matrix| hessian.apply(matrix, &weights, &v).unwrap().values.concat();
     let whole = apply(Matrix::Hessian);
@@ -124,7 +149,11 @@ fn lenet() {
     let gauss_newton = apply(Matrix::GaussNewton);
     compare("gauss_newton", &fixture["gauss_newton"], &gauss_newton);
     compare("fisher", &fixture["fisher"], &apply(Matrix::Fisher));
-    let rest: Vec<f64> = whole.iter().zip(&gauss_newton).map(|(h, g)| h - g).collect();
+    let rest: Vec<f64> = whole
+        .iter()
+        .zip(&gauss_newton)
+        .map(|(h, g)| h - g)
+        .collect();
     let norm = rest.iter().map(|r| r * r).sum::<f64>().sqrt();
     for (a, b) in apply(Matrix::Curvature).iter().zip(&rest) {
         assert!((a - b).abs() < 1e-11 * norm, "{a} for {b}");

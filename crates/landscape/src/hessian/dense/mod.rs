@@ -137,7 +137,10 @@ struct Active {
 
 impl Active {
     fn new(hessian: &LossHessian<f64>, local: &Local<f64>) -> Self {
-        let (sample, outputs) = (hessian.graph().input().len(), hessian.graph().output().len());
+        let (sample, outputs) = (
+            hessian.graph().input().len(),
+            hessian.graph().output().len(),
+        );
         let mut active = Active {
             outputs,
             x: Vec::new(),
@@ -167,7 +170,9 @@ impl Active {
         let outputs = self.outputs;
         let mut weighted = vec![0.0; jacobian.len()];
         let sample = outputs * length;
-        let samples = jacobian.chunks_exact(sample).zip(weighted.chunks_exact_mut(sample));
+        let samples = jacobian
+            .chunks_exact(sample)
+            .zip(weighted.chunks_exact_mut(sample));
         for (s, (rows, weighted)) in samples.enumerate() {
             let curvature = &self.curvature[(first + s) * outputs * outputs..];
             for (k, weighted) in weighted.chunks_exact_mut(length).enumerate() {
@@ -243,5 +248,8 @@ fn constraints(curvature: &[f64], outputs: usize) -> Result<usize, LandscapeErro
         eigenvalues.extend(symmetric_eigenvalues(sample, outputs)?);
     }
     let largest = eigenvalues.iter().fold(0.0, |m: f64, l| m.max(l.abs()));
-    Ok(eigenvalues.iter().filter(|l| l.abs() > RANK * largest).count())
+    Ok(eigenvalues
+        .iter()
+        .filter(|l| l.abs() > RANK * largest)
+        .count())
 }

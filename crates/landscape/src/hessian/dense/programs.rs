@@ -84,7 +84,9 @@ impl Programs {
     pub fn new(graph: &Graph, sites: &[Site], samples: usize) -> Self {
         let outputs = graph.output().len();
         let widest = sites.iter().map(|s| s.units).max().unwrap_or(1);
-        let samples = (DIRECTIONS / widest.pow(2)).clamp(1, SAMPLES).min(samples.max(1));
+        let samples = (DIRECTIONS / widest.pow(2))
+            .clamp(1, SAMPLES)
+            .min(samples.max(1));
         let Opened {
             mut t,
             f,
@@ -93,7 +95,12 @@ impl Programs {
         } = open(graph, sites, samples);
         let slope = t.leaf(&[samples, outputs]);
         let gradients = vjp(&mut t, &[(f, slope)], &shifts);
-        let found: Vec<Id> = sources.iter().flatten().chain(&gradients).copied().collect();
+        let found: Vec<Id> = sources
+            .iter()
+            .flatten()
+            .chain(&gradients)
+            .copied()
+            .collect();
         let base = Arc::new(Program::new(&t, &found));
         // The same gradients for every output by itself.
         let (all, rows) = vmap(&t, &gradients, &[slope], outputs);
@@ -143,7 +150,11 @@ impl Programs {
         let gradients = found.collect();
         let mut units = vec![0.0; self.outputs * n * self.outputs];
         for (k, block) in units.chunks_exact_mut(n * self.outputs).enumerate() {
-            block.iter_mut().skip(k).step_by(self.outputs).for_each(|u| *u = 1.0);
+            block
+                .iter_mut()
+                .skip(k)
+                .step_by(self.outputs)
+                .for_each(|u| *u = 1.0);
         }
         let jacobian = evaluate(&self.jacobian, &[&units]);
         let mut chunk = Chunk {
@@ -159,10 +170,15 @@ impl Programs {
                 let units = self.units[l];
                 let mut directions = vec![0.0; units * n * units];
                 for (p, block) in directions.chunks_exact_mut(n * units).enumerate() {
-                    block.iter_mut().skip(p).step_by(units).for_each(|d| *d = 1.0);
+                    block
+                        .iter_mut()
+                        .skip(p)
+                        .step_by(units)
+                        .for_each(|d| *d = 1.0);
                 }
                 let mut found = evaluate(&moves.program, &[&slope, &directions]).into_iter();
-                for (changes, which) in changes.iter_mut().zip([&moves.gradients, &moves.features]) {
+                for (changes, which) in changes.iter_mut().zip([&moves.gradients, &moves.features])
+                {
                     for m in (0..sites.len()).filter(|&m| which[m]) {
                         changes[m] = found.next().unwrap_or_default();
                     }
@@ -208,12 +224,19 @@ fn moves(
         let some: Vec<Id> = values.iter().flatten().copied().collect();
         let mut dots = jvp(&mut t, &some, &[(shift, direction)]).into_iter();
         let dots: Vec<Option<Id>> = values.iter().map(|v| v.and_then(|_| dots.next())).collect();
-        let moved = |(m, dot): (usize, Option<Id>)| dot.filter(|&d| m >= l && t.constant_value(d) != Some(0.0));
+        let moved = |(m, dot): (usize, Option<Id>)| {
+            dot.filter(|&d| m >= l && t.constant_value(d) != Some(0.0))
+        };
         dots.into_iter().enumerate().map(moved).collect::<Vec<_>>()
     };
     let gradients: Vec<Option<Id>> = gradients.iter().copied().map(Some).collect();
     let (gradients, features) = (changes(&gradients), changes(sources));
-    let wanted: Vec<Id> = gradients.iter().chain(&features).flatten().copied().collect();
+    let wanted: Vec<Id> = gradients
+        .iter()
+        .chain(&features)
+        .flatten()
+        .copied()
+        .collect();
     if wanted.is_empty() {
         return None;
     }

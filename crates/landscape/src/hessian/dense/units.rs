@@ -74,11 +74,7 @@ pub(super) fn add(
 }
 
 /// Rows of J of the first samples of a chunk, outputs of a sample together.
-fn jacobian(
-    chunk: &Chunk,
-    sites: &[Site],
-    [samples, outputs, parameters]: [usize; 3],
-) -> Vec<f64> {
+fn jacobian(chunk: &Chunk, sites: &[Site], [samples, outputs, parameters]: [usize; 3]) -> Vec<f64> {
     let mut rows = vec![0.0; samples * outputs * parameters];
     let of_sample = rows.par_chunks_exact_mut(outputs * parameters).enumerate();
     of_sample.for_each(|(s, rows)| {
@@ -162,7 +158,11 @@ impl Block {
             for (q, &value) in row.iter().enumerate() {
                 let c = from.parameter(self.unit, q);
                 // Both halves of a layer with itself are here, equal to rounding: each gives its half.
-                let share = if self.from == self.to { 0.5 * value } else { value };
+                let share = if self.from == self.to {
+                    0.5 * value
+                } else {
+                    value
+                };
                 found.curvature[r * n + c] += share;
                 found.curvature[c * n + r] += share;
             }

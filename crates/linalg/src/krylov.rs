@@ -8,6 +8,7 @@
 //! polynomials up to degree 2m − 1 of m steps. The mean over random probes estimates tr f(A)/n.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::{EigenError, symmetric_eigen};
 
@@ -34,7 +35,7 @@ pub struct Wanted {
 }
 
 /// An eigenvalue lies within `residual` of `value`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ritz {
     /// Approximates an eigenvalue.
     pub value: f64,
@@ -43,7 +44,7 @@ pub struct Ritz {
 }
 
 /// The ends of a spectrum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Extremes {
     /// Largest first.
     pub largest: Vec<Ritz>,
@@ -104,7 +105,7 @@ pub fn extremes<E: From<EigenError>>(
 }
 
 /// The quadrature of a probe: vᵀf(A)v/vᵀv = Σ weight · f(node).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quadrature {
     /// Largest first.
     pub nodes: Vec<f64>,

@@ -1,10 +1,12 @@
 //! Exact facts of the Hessian and its parts.
 
 use polariscope_graph::{Graph, ZooOptions, parse_file};
-use polariscope_landscape::hessian::{Dense, Split, dense};
+use polariscope_landscape::hessian::{Dense, Operator, Split, dense};
 use polariscope_lens::Quiet;
+use polariscope_linalg::Wanted;
 use polariscope_network::Weights;
 use polariscope_random::Stream;
+use polariscope_stats::Estimate;
 use polariscope_train::{Loss, LossHessian, Matrix, Objective, Origin};
 
 fn graph(text: &str) -> Graph {
@@ -288,4 +290,68 @@ fn satisfied_patterns_leave_nothing() {
     assert_eq!((split.loss, split.constraints, split.rank()), (0.0, 0, 0));
     assert_eq!(split.hessian.counts.zero, split.parameters);
     assert_eq!((split.hessian.gap(), split.collapse()), (None, None));
+}
+
+/// Products against the matrix: ends, trace and density of the Hessian of a network that has both.
+#[test]
+fn products_see_the_spectrum() {
+    let graph = perceptron(&[14, 14], "tanh");
+    let (hessian, weights, matrices) = found(&graph, Loss::CrossEntropy, 300);
+    let exact = Split::of(&matrices).unwrap();
+    for (matrix, spectrum, smallest) in [
+        (Matrix::Hessian, &exact.hessian, 3),
+        (Matrix::Curvature, &exact.curvature, 3),
+        // Its smallest are hundreds close to 0.
+        (Matrix::GaussNewton, &exact.gauss_newton, 0),
+    ] {
+        let operator = Operator {
+            hessian: &hessian,
+            weights: &weights,
+            matrix,
+        };
+        let wanted = Wanted {
+            largest: 5,
+            smallest,
+            basis: 40,
+            tolerance: 1e-9,
+            products: 2000,
+        };
+        let ends = operator.ends(wanted, 0, &mut Quiet).unwrap();
+        assert!(ends.converged, "{matrix:?}: {ends:?}");
+        let scale = spectrum.eigenvalues[0];
+        let high = ends.largest.iter().zip(&spectrum.eigenvalues);
+        let low = ends.smallest.iter().zip(spectrum.eigenvalues.iter().rev());
+        for (found, exact) in high.chain(low) {
+            assert!(
+                (found.value - exact).abs() < 1e-8 * scale,
+                "{matrix:?}: {found:?} for {exact}"
+            );
+        }
+        let sampled = operator.sampled(60, 60, 0, &mut Quiet).unwrap();
+        // Four standard errors; what a single eigenvalue gives is skewed, which takes many probes to even out.
+        let near = |e: Estimate, exact: f64, rounding: f64| {
+            let off = (e.value - exact).abs();
+            assert!(
+                off <= 4.0 * e.standard_error + rounding,
+                "{matrix:?}: {e} for {exact}"
+            );
+        };
+        near(sampled.trace().unwrap(), spectrum.trace, 1e-9);
+        let n = spectrum.eigenvalues.len() as f64;
+        let width = 0.02 * scale;
+        let mut seen = 0;
+        for k in -10..=50 {
+            let at = 0.02 * f64::from(k) * scale;
+            let kernel = |l: f64| (-0.5 * ((l - at) / width).powi(2)).exp();
+            let sum: f64 = spectrum.eigenvalues.iter().map(|&l| kernel(l)).sum();
+            let density = sum / (n * width * (2.0 * std::f64::consts::PI).sqrt());
+            let found = sampled.density(at, width).unwrap();
+            near(found, density, 1e-3 / scale);
+            seen += usize::from(density > 10.0 * found.standard_error);
+        }
+        assert!(seen > 5, "{matrix:?}: {seen} places with a density");
+        let bound = -0.05 * scale;
+        let below = spectrum.eigenvalues.iter().filter(|&&l| l < bound).count();
+        near(sampled.below(bound).unwrap(), below as f64 / n, 0.01);
+    }
 }

@@ -2,6 +2,9 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod dead;
+pub mod descent;
 mod error;
+pub mod gaps;
 
 pub use error::LandscapeError;

@@ -17,7 +17,7 @@ pub enum LandscapeError {
     Question(String),
     /// A network that cannot be built.
     #[error(transparent)]
-    Graph(#[from] GraphError),
+    Graph(Box<GraphError>),
     /// Samples that cannot be had.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -42,7 +42,7 @@ pub enum LandscapeError {
     },
     /// No tangent kernel.
     #[error(transparent)]
-    Tangent(#[from] EmpiricalError),
+    Tangent(Box<EmpiricalError>),
     /// A matrix with NaN or infinity in it.
     #[error(transparent)]
     Eigen(#[from] EigenError),
@@ -70,5 +70,17 @@ impl LandscapeError {
             | LandscapeError::Eigen(_)
             | LandscapeError::Stopped(_) => false,
         }
+    }
+}
+
+impl From<GraphError> for LandscapeError {
+    fn from(e: GraphError) -> Self {
+        LandscapeError::Graph(Box::new(e))
+    }
+}
+
+impl From<EmpiricalError> for LandscapeError {
+    fn from(e: EmpiricalError) -> Self {
+        LandscapeError::Tangent(Box::new(e))
     }
 }

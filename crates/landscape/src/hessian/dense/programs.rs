@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polariscope_diff::{Id, Program, Session, Trace, jvp, vjp, vmap};
 use polariscope_graph::Graph;
-use polariscope_network::{Lowered, Mode, Weights, lower_through};
+use polariscope_network::{Mode, Weights, lower_through};
 
 use super::sites::Site;
 
@@ -59,23 +59,19 @@ struct Opened {
 
 fn open(graph: &Graph, sites: &[Site], samples: usize) -> Opened {
     let mut shifts = Vec::with_capacity(sites.len());
-    let mut values = Vec::with_capacity(graph.nodes.len());
-    let Lowered { trace, output, .. } =
-        lower_through(graph, samples, Mode::Evaluate, |t, node, value| {
-            let mut value = value;
-            if let Some(site) = sites.iter().find(|s| s.node == node) {
-                let shift = t.leaf(&[samples, site.units]);
-                shifts.push(shift);
-                value = t.add(value, shift);
-            }
-            values.push(value);
-            value
-        });
-    let source = |site: &Site| site.source.map(|(node, ..)| values[node]);
+    let lowered = lower_through(graph, samples, Mode::Evaluate, |t, node, value| {
+        let Some(site) = sites.iter().find(|s| s.node == node) else {
+            return value;
+        };
+        let shift = t.leaf(&[samples, site.units]);
+        shifts.push(shift);
+        t.add(value, shift)
+    });
+    let source = |site: &Site| site.source.map(|(node, ..)| lowered.nodes[node]);
     Opened {
-        t: trace,
-        f: output,
         sources: sites.iter().map(source).collect(),
+        t: lowered.trace,
+        f: lowered.output,
         shifts,
     }
 }

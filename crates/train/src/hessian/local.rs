@@ -1,5 +1,7 @@
 //! What the loss is in the outputs: its value, its slopes and its curvatures.
 
+use std::ops::Range;
+
 use polariscope_diff::{Number, Program, Trace, jvp, vjp};
 use polariscope_network::{Network, NetworkError, Weights};
 
@@ -25,14 +27,43 @@ pub struct Local<T> {
 }
 
 impl<T: Number> LossHessian<T> {
-    /// The loss and its derivatives in the outputs.
-    pub fn local(&self, weights: &Weights<T>) -> Result<Local<T>, TrainError> {
+    /// L.
+    pub fn loss(&self, weights: &Weights<T>) -> Result<f64, TrainError> {
+        let (outputs, count) = (self.outputs(weights)?, self.graph.output().len());
+        let mut loss = 0.0;
+        for first in (0..self.samples()).step_by(CHUNK) {
+            let n = CHUNK.min(self.samples() - first);
+            let mut t = Trace::new();
+            let f = t.leaf(&[n, count]);
+            let value = self.objective.expression(&mut t, f, self.samples());
+            let leaves = self.leaves(&outputs, first * count..(first + n) * count);
+            loss += Program::new(&t, &[value]).evaluate(&leaves)[0][0].to_f64();
+        }
+        Ok(loss)
+    }
+
+    /// f.
+    fn outputs(&self, weights: &Weights<T>) -> Result<Vec<T>, TrainError> {
         self.check(weights)?;
         let network = Network::on(self.graph.clone(), self.device);
-        let outputs = network.output(weights, &self.x).map_err(|e| match e {
+        network.output(weights, &self.x).map_err(|e| match e {
             NetworkError::Device(e) => TrainError::Device(e),
             _ => TrainError::shapes(&self.graph),
-        })?;
+        })
+    }
+
+    /// Outputs, targets and f₀ of some samples, for expressions of the objective.
+    fn leaves<'a>(&'a self, outputs: &'a [T], rows: Range<usize>) -> Vec<&'a [T]> {
+        let mut leaves = vec![&outputs[rows.clone()], &self.y[rows.clone()]];
+        if self.objective.origin == Origin::Initial {
+            leaves.push(&self.origin[rows]);
+        }
+        leaves
+    }
+
+    /// The loss and its derivatives in the outputs.
+    pub fn local(&self, weights: &Weights<T>) -> Result<Local<T>, TrainError> {
+        let outputs = self.outputs(weights)?;
         let (count, samples) = (self.graph.output().len(), self.samples());
         let mut local = Local {
             loss: 0.0,
@@ -43,16 +74,15 @@ impl<T: Number> LossHessian<T> {
         };
         for first in (0..samples).step_by(CHUNK) {
             let n = CHUNK.min(samples - first);
-            let rows = first * count..(first + n) * count;
             let program = derivatives(self.objective, [n, count], samples);
-            let mut leaves: Vec<&[T]> = vec![&local.outputs[rows.clone()], &self.y[rows.clone()]];
-            if self.objective.origin == Origin::Initial {
-                leaves.push(&self.origin[rows]);
-            }
+            let leaves = self.leaves(&local.outputs, first * count..(first + n) * count);
             let mut columns = Vec::with_capacity(count);
             for k in 0..count {
                 let mut unit = vec![T::ZERO; n * count];
-                unit.iter_mut().skip(k).step_by(count).for_each(|u| *u = T::ONE);
+                unit.iter_mut()
+                    .skip(k)
+                    .step_by(count)
+                    .for_each(|u| *u = T::ONE);
                 let mut found = program.evaluate(&[&leaves[..], &[&unit]].concat());
                 columns.push(found.pop().unwrap_or_default());
                 if k == 0 {
@@ -61,7 +91,9 @@ impl<T: Number> LossHessian<T> {
                 }
             }
             for at in 0..n * count {
-                local.curvature.extend(columns.iter().map(|column| column[at]));
+                local
+                    .curvature
+                    .extend(columns.iter().map(|column| column[at]));
             }
         }
         Ok(local)

@@ -275,7 +275,11 @@ impl<T: Number> LossHessian<T> {
     fn check(&self, given: &Weights<T>) -> Result<(), TrainError> {
         let params = &self.graph.params;
         let fits = given.values.len() == params.len()
-            && given.values.iter().zip(params).all(|(v, p)| v.len() == p.len());
+            && given
+                .values
+                .iter()
+                .zip(params)
+                .all(|(v, p)| v.len() == p.len());
         match fits {
             true => Ok(()),
             false => Err(TrainError::Unfit {

@@ -22,6 +22,7 @@ use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
 use crate::verbs::geometry::GeometryArgs;
+use crate::verbs::hessian::HessianArgs;
 use crate::verbs::init::InitArgs;
 use crate::verbs::kernel::KernelArgs;
 use crate::verbs::list::ListArgs;
@@ -79,6 +80,8 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
+    Hessian(Box<HessianArgs>),
     /// Run an experiment of the literature: grid, table, verdict, page
     Experiment(Box<ExperimentArgs>),
     /// Train a network: learning curves, weights, report

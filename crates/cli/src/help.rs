@@ -5,11 +5,12 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Verbs by purpose.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["list", "show", "geometry", "compare", "plan"]),
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
     ("Symmetry", &["symmetry"]),
+    ("Landscape", &["hessian"]),
     ("Train", &["train", "init", "eval"]),
     (
         "Runs",
@@ -20,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 20] = [
+const EXAMPLES: [Examples; 21] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -75,6 +76,14 @@ const EXAMPLES: [Examples; 20] = [
     (
         "symmetry",
         &["symmetry cnn-gap", "symmetry resnet18 --data cifar10:DIR"],
+    ),
+    (
+        "hessian",
+        &[
+            "hessian mlp-2x18 --data random?shape=18&train=1800 --loss hinge:2,0.5",
+            "hessian lenet --data mnist:DIR --weights runs/train-lenet-1/weights.safetensors",
+            "hessian resnet18 --data cifar10:DIR --matrix gauss-newton --samples 16",
+        ],
     ),
     (
         "train",

@@ -2,6 +2,7 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod controls;
 pub mod dead;
 pub mod descent;
 mod error;

@@ -4,6 +4,7 @@ use clap::Args;
 use polariscope_geometry::controls as geometry;
 use polariscope_graph::nearest;
 use polariscope_kernels::controls as kernels;
+use polariscope_landscape::controls as landscape;
 use polariscope_lens::{Comparison, Control, Device, Group, Outcome};
 use polariscope_report::{Align, Cell, Table};
 use polariscope_train::controls::{self as training, networks};
@@ -17,13 +18,18 @@ use crate::progress::Progress;
 /// What `check` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// What to check: core, geometry, kernels or device [default: everything]
+    /// What to check: core, geometry, kernels, landscape or device [default: everything]
     #[arg(value_name = "LENS")]
     pub lens: Option<String>,
 }
 
 /// Every group, in the order in which they run.
-const GROUPS: &[Group] = &[networks::CONTROLS, geometry::CONTROLS, kernels::CONTROLS];
+const GROUPS: &[Group] = &[
+    networks::CONTROLS,
+    geometry::CONTROLS,
+    kernels::CONTROLS,
+    landscape::CONTROLS,
+];
 
 /// The part that needs a GPU.
 const DEVICE: &str = "device";

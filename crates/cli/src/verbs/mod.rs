@@ -8,6 +8,7 @@ pub mod eval;
 pub mod evolution;
 pub mod experiment;
 pub mod geometry;
+pub mod hessian;
 pub mod init;
 pub mod kernel;
 pub mod list;

@@ -8,6 +8,7 @@
 mod entries;
 mod error;
 mod jamming;
+mod jamming_point;
 mod lab;
 mod machine;
 
@@ -42,7 +43,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 1] = [jamming::ENTRY];
+pub static EXPERIMENTS: [Entry; 2] = [jamming::ENTRY, jamming_point::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

@@ -84,7 +84,7 @@ pub(crate) fn train(
     descent: &Descent,
     (seed, index): (u64, u64),
     split: &Split,
-    mut watch: impl FnMut(Seen<f64>),
+    mut watch: impl FnMut(Seen<f64>) -> Control,
 ) -> Result<End, LandscapeError> {
     let (weights, samples) = (Weights::draw(graph, seed, index), samples(split));
     let late = descent.max_steps - descent.max_steps / 4;
@@ -93,8 +93,7 @@ pub(crate) fn train(
         if seen.step == late {
             then = seen.loss;
         }
-        watch(seen);
-        Control::Continue
+        watch(seen)
     })?;
     let dead = Dead::of(Device::Cpu, graph, &fitted.weights, samples.x)?.patterns;
     let outputs = graph.output().len();

@@ -5,6 +5,7 @@
 //! a cell, and a view of the table. All of them compute in f64.
 #![forbid(unsafe_code)]
 
+mod double_descent;
 mod entries;
 mod error;
 mod jamming;
@@ -43,7 +44,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 2] = [jamming::ENTRY, jamming_point::ENTRY];
+pub static EXPERIMENTS: [Entry; 3] = [jamming::ENTRY, jamming_point::ENTRY, double_descent::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

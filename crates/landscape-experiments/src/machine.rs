@@ -70,10 +70,10 @@ pub(crate) fn samples(split: &Split) -> Samples<'_> {
 /// The end of a descent.
 pub(crate) struct End {
     pub fitted: Fitted<f64>,
-    /// Patterns whose signal died.
-    pub dead: usize,
-    /// What is not learnt of the others.
+    /// What is not learnt, patterns whose signal died aside.
     pub alive: Gaps,
+    /// Patterns not learnt whose signal died.
+    pub frozen: usize,
     /// L over that after three quarters of the steps; 0 where it ended before.
     pub fall: f64,
 }
@@ -104,7 +104,7 @@ pub(crate) fn train(
     let alive = Gaps::of(descent.margin, outputs, &of(&fitted.outputs), &of(&signs));
     Ok(End {
         fall: fitted.loss / then,
-        dead: dead.len(),
+        frozen: fitted.gaps.unsatisfied - alive.unsatisfied,
         alive,
         fitted,
     })

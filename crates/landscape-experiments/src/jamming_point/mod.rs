@@ -105,7 +105,7 @@ const MEASURES: [&str; 8] = [
     "fails",
     "parameters",
     "width",
-    "dead",
+    "frozen",
     "trained",
 ];
 
@@ -279,11 +279,11 @@ impl Experiment for JammingPoint {
             trained += 1;
             let fits = end.fitted.gaps.unsatisfied <= most;
             if fits {
-                last = Some((sizes(&graph), end.dead));
+                last = Some((sizes(&graph), end.frozen));
             }
             Ok::<_, LandscapeExperimentsError>(fits)
         })?;
-        let (Some(found), Some(([fits, parameters], dead))) = (found, last) else {
+        let (Some(found), Some(([fits, parameters], frozen))) = (found, last) else {
             return Ok(vec![f64::NAN; MEASURES.len()]);
         };
         let fails = match found.fails {
@@ -309,7 +309,7 @@ impl Experiment for JammingPoint {
             fails,
             parameters as f64,
             found.fits as f64,
-            dead as f64,
+            frozen as f64,
             f64::from(trained),
         ])
     }

@@ -5,9 +5,11 @@
 //! a cell, and a view of the table. All of them compute in f64.
 #![forbid(unsafe_code)]
 
+mod double_descent;
 mod entries;
 mod error;
 mod jamming;
+mod jamming_point;
 mod lab;
 mod machine;
 
@@ -42,7 +44,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 1] = [jamming::ENTRY];
+pub static EXPERIMENTS: [Entry; 3] = [jamming::ENTRY, jamming_point::ENTRY, double_descent::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

@@ -70,10 +70,10 @@ pub(crate) fn samples(split: &Split) -> Samples<'_> {
 /// The end of a descent.
 pub(crate) struct End {
     pub fitted: Fitted<f64>,
-    /// Patterns whose signal died.
-    pub dead: usize,
-    /// What is not learnt of the others.
+    /// What is not learnt, patterns whose signal died aside.
     pub alive: Gaps,
+    /// Patterns not learnt whose signal died.
+    pub frozen: usize,
     /// L over that after three quarters of the steps; 0 where it ended before.
     pub fall: f64,
 }
@@ -84,7 +84,7 @@ pub(crate) fn train(
     descent: &Descent,
     (seed, index): (u64, u64),
     split: &Split,
-    mut watch: impl FnMut(Seen<f64>),
+    mut watch: impl FnMut(Seen<f64>) -> Control,
 ) -> Result<End, LandscapeError> {
     let (weights, samples) = (Weights::draw(graph, seed, index), samples(split));
     let late = descent.max_steps - descent.max_steps / 4;
@@ -93,8 +93,7 @@ pub(crate) fn train(
         if seen.step == late {
             then = seen.loss;
         }
-        watch(seen);
-        Control::Continue
+        watch(seen)
     })?;
     let dead = Dead::of(Device::Cpu, graph, &fitted.weights, samples.x)?.patterns;
     let outputs = graph.output().len();
@@ -105,7 +104,7 @@ pub(crate) fn train(
     let alive = Gaps::of(descent.margin, outputs, &of(&fitted.outputs), &of(&signs));
     Ok(End {
         fall: fitted.loss / then,
-        dead: dead.len(),
+        frozen: fitted.gaps.unsatisfied - alive.unsatisfied,
         alive,
         fitted,
     })

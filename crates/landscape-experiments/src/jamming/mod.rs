@@ -6,6 +6,7 @@ use polariscope_data::Dataset;
 use polariscope_experiment::grid::{grid, text};
 use polariscope_experiment::{Cell, Claim, Design, Experiment, Select, Table, Test, Wanted};
 use polariscope_graph::{Activation, Graph, Shape};
+use polariscope_train::Control;
 
 use crate::machine::{End, hinge, machine, sizes, train};
 use crate::{Entry, Lab, LandscapeExperimentsError};
@@ -141,7 +142,7 @@ const MEASURES: [&str; 14] = [
     "fall",
     "unsatisfied",
     "misclassified",
-    "dead",
+    "frozen",
     "height",
     "wrong",
     "fits",
@@ -173,7 +174,7 @@ fn measures([weights, parameters]: [usize; 2], end: &End) -> Vec<f64> {
         end.fall,
         unsatisfied,
         gaps.misclassified as f64,
-        end.dead as f64,
+        end.frozen as f64,
         left / n,
         wrong / n,
         f64::from(u8::from(left == 0.0)),
@@ -278,7 +279,7 @@ impl Experiment for Jamming {
             hinge(0.5, (1e-4, Some(250_000)), 10_000_000),
         );
         let from = (self.lab.seed, cell.run);
-        let end = train(&graph, &descent, from, &data.train, |_| {})?;
+        let end = train(&graph, &descent, from, &data.train, |_| Control::Continue)?;
         Ok(measures(sizes, &end))
     }
 

@@ -159,7 +159,7 @@ impl View for Jamming {
                     tally(&kinds),
                     mean("height"),
                     mean("wrong"),
-                    mean("dead"),
+                    mean("frozen"),
                     mean("loss"),
                 ]);
             }

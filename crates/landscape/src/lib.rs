@@ -3,5 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod spread;
 
 pub use error::LandscapeError;

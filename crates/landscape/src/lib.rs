@@ -2,6 +2,7 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod effective;
 mod error;
 pub mod spread;
 

@@ -30,6 +30,16 @@ pub enum LandscapeError {
     /// A run that cannot start, or that cannot go on.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// A descent whose loss or outputs stopped being numbers.
+    #[error("training diverged after {step} steps with loss {loss}: ‹rate {}› is a tenth of it", rate / 10.0)]
+    Diverged {
+        /// Updates made.
+        step: u64,
+        /// L.
+        loss: f64,
+        /// The learning rate then.
+        rate: f64,
+    },
     /// No tangent kernel.
     #[error(transparent)]
     Tangent(#[from] EmpiricalError),
@@ -56,7 +66,9 @@ impl LandscapeError {
             LandscapeError::Network(e) => e.is_usage(),
             LandscapeError::Train(e) => e.is_usage(),
             LandscapeError::Tangent(e) => e.is_usage(),
-            LandscapeError::Eigen(_) | LandscapeError::Stopped(_) => false,
+            LandscapeError::Diverged { .. }
+            | LandscapeError::Eigen(_)
+            | LandscapeError::Stopped(_) => false,
         }
     }
 }

@@ -2,8 +2,11 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod dead;
+pub mod descent;
 pub mod effective;
 mod error;
+pub mod gaps;
 pub mod spread;
 
 pub use error::LandscapeError;

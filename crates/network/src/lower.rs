@@ -47,6 +47,8 @@ pub struct Lowered {
     pub x: Id,
     /// Parameters and buffers, in the order of [`Graph::params`].
     pub params: Vec<Id>,
+    /// What every node computes, in the order of [`Graph::nodes`].
+    pub nodes: Vec<Id>,
     /// Output, N × outputs.
     pub output: Id,
     /// Batch-norm statistics, in training mode.
@@ -78,6 +80,7 @@ pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
         trace,
         x,
         params,
+        nodes: values,
         output,
         statistics,
         masks,

@@ -3,5 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod flow;
+mod frozen;
+mod halving;
+mod motion;
 
 pub use error::LandscapeError;
+pub use flow::{Flowed, flow};
+pub use frozen::{Frozen, Kernels};
+pub use motion::{Motion, POINTS, Start};

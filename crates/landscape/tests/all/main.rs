@@ -1,0 +1,4 @@
+//! Tests of the library, a module a subject.
+
+mod frozen;
+mod motion;

@@ -24,6 +24,7 @@ use crate::verbs::experiment::ExperimentArgs;
 use crate::verbs::geometry::GeometryArgs;
 use crate::verbs::init::InitArgs;
 use crate::verbs::kernel::KernelArgs;
+use crate::verbs::landscape::LandscapeArgs;
 use crate::verbs::list::ListArgs;
 use crate::verbs::merge::MergeArgs;
 use crate::verbs::plan::PlanArgs;
@@ -79,6 +80,8 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Train a few networks: what they need to fit, their regime, what their noise is worth
+    Landscape(Box<LandscapeArgs>),
     /// Run an experiment of the literature: grid, table, verdict, page
     Experiment(Box<ExperimentArgs>),
     /// Train a network: learning curves, weights, report

@@ -9,6 +9,7 @@ use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_geometry_experiments::GeometryExperimentsError;
 use polariscope_graph::GraphError;
 use polariscope_kernels::KernelsError;
+use polariscope_landscape::LandscapeError;
 use polariscope_learning::LearningError;
 use polariscope_learning::weights::WeightsError;
 use polariscope_lens::{Setting, TooLarge, render};
@@ -113,6 +114,7 @@ macro_rules! told {
 told!(
     RunError,
     KernelsError,
+    LandscapeError,
     LearningError,
     GeometryError,
     GeometryExperimentsError

@@ -5,11 +5,12 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Verbs by purpose.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["list", "show", "geometry", "compare", "plan"]),
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
     ("Symmetry", &["symmetry"]),
+    ("Landscape", &["landscape"]),
     ("Train", &["train", "init", "eval"]),
     (
         "Runs",
@@ -20,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 20] = [
+const EXAMPLES: [Examples; 21] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -75,6 +76,13 @@ const EXAMPLES: [Examples; 20] = [
     (
         "symmetry",
         &["symmetry cnn-gap", "symmetry resnet18 --data cifar10:DIR"],
+    ),
+    (
+        "landscape",
+        &[
+            "landscape lenet --data mnist:DIR",
+            "landscape mlp-2x100 --activation softplus:5 --data stripe?train=200 --networks 10",
+        ],
     ),
     (
         "train",

@@ -5,6 +5,8 @@
 //! gradient's change is one on (r′ − r)ᵀ Θ (r′ − r) over the square root of rᵀΘr r′ᵀΘr′, whatever α is.
 //!
 //! Outputs elsewhere are Θ(x, ·) c with the coefficients c = −∫ r dt.
+//!
+//! A kernel that is the mean over outputs acts on each of them alike, as that of an infinitely wide network does.
 
 use std::sync::Arc;
 
@@ -20,9 +22,9 @@ use crate::halving::Halving;
 /// A kernel among training samples, and between test samples and them; outputs of a sample together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernels {
-    /// nC × nC.
+    /// nC × nC, or n × n where it is the same for every output.
     pub train: Vec<f64>,
-    /// mC × nC.
+    /// mC × nC, or m × n.
     pub test: Vec<f64>,
 }
 
@@ -53,15 +55,35 @@ impl Kernels {
         device: Device,
         graph: &Graph,
         weights: &Weights<T>,
+        sets: (Samples<'_>, Samples<'_>),
+    ) -> Result<Self, LandscapeError> {
+        Self::as_asked(device, graph, weights, sets, Outputs::All)
+    }
+
+    /// Their mean over outputs.
+    pub fn mean<T: Float>(
+        device: Device,
+        graph: &Graph,
+        weights: &Weights<T>,
+        sets: (Samples<'_>, Samples<'_>),
+    ) -> Result<Self, LandscapeError> {
+        Self::as_asked(device, graph, weights, sets, Outputs::Mean)
+    }
+
+    fn as_asked<T: Float>(
+        device: Device,
+        graph: &Graph,
+        weights: &Weights<T>,
         (train, test): (Samples<'_>, Samples<'_>),
+        outputs: Outputs,
     ) -> Result<Self, LandscapeError> {
         let network = Network::on(graph.clone(), device);
         let widen =
             |x: &[f32]| -> Vec<T> { x.iter().map(|&x| T::from_f64(f64::from(x))).collect() };
         let (x, new) = (widen(train.x), widen(test.x));
         Ok(Kernels {
-            train: among(&network, weights, &x, Outputs::All, MEMORY)?,
-            test: between(&network, weights, &new, &x, Outputs::All, MEMORY)?,
+            train: among(&network, weights, &x, outputs, MEMORY)?,
+            test: between(&network, weights, &new, &x, outputs, MEMORY)?,
         })
     }
 
@@ -75,7 +97,14 @@ impl Kernels {
         config.check()?;
         let y = targets(labels, outputs, config.loss);
         let n = y.len();
-        if n == 0 || self.train.len() != n * n || !self.test.len().is_multiple_of(n) {
+        let samples = n / outputs.max(1);
+        // Outputs that a shared kernel acts on side by side.
+        let width = match self.train.len() == samples * samples {
+            true => outputs,
+            false => 1,
+        };
+        let rows = n / width.max(1);
+        if n == 0 || self.train.len() != rows * rows || !self.test.len().is_multiple_of(rows) {
             return Err(LandscapeError::Question(format!(
                 "a kernel of {} numbers, and one of {} for other samples, do not go with {n} targets; {} and a multiple of {n} would",
                 self.train.len(),
@@ -84,7 +113,7 @@ impl Kernels {
             )));
         }
         let mut slope = Slope::new(config.loss, &y, outputs);
-        let mut here = Point::at(&mut slope, vec![0.0; n], &self.train);
+        let mut here = Point::at(&mut slope, vec![0.0; n], (&self.train, width));
         if !(here.loss.is_finite() && here.square.is_finite()) {
             return Err(LandscapeError::Question(
                 "the kernel holds numbers that are not finite; scale the weights or the inputs down"
@@ -110,7 +139,7 @@ impl Kernels {
             if time + tried == time {
                 return Err(TrainError::Stalled { time, dt: tried }.into());
             }
-            let there = here.step(&mut slope, tried, &self.train);
+            let there = here.step(&mut slope, tried, (&self.train, width));
             let verdict = match there.loss.is_finite() {
                 true => config.judge(here.output_change(tried), here.gradient_change(&there)),
                 false => Tried::Refused,
@@ -133,7 +162,7 @@ impl Kernels {
             halving.look(time, here.loss);
         };
         Ok(Frozen {
-            test: product(&self.test, &coefficients),
+            test: product((&self.test, width), &coefficients),
             train: here.f,
             loss: here.loss,
             time,
@@ -171,7 +200,7 @@ struct Point {
 }
 
 impl Point {
-    fn at(slope: &mut Slope, f: Vec<f64>, kernel: &[f64]) -> Self {
+    fn at(slope: &mut Slope, f: Vec<f64>, kernel: (&[f64], usize)) -> Self {
         let (loss, r) = slope.of(&f);
         let u = product(kernel, &r);
         let square = inner(&r, &u);
@@ -185,7 +214,7 @@ impl Point {
         }
     }
 
-    fn step(&self, slope: &mut Slope, dt: f64, kernel: &[f64]) -> Self {
+    fn step(&self, slope: &mut Slope, dt: f64, kernel: (&[f64], usize)) -> Self {
         let moved = self.f.iter().zip(&self.u).map(|(f, u)| f - dt * u);
         Point::at(slope, moved.collect(), kernel)
     }
@@ -249,7 +278,10 @@ fn inner(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A v, by rows of A.
-fn product(a: &[f64], v: &[f64]) -> Vec<f64> {
-    a.chunks_exact(v.len()).map(|row| inner(row, v)).collect()
+/// A v of a kernel that acts on so many outputs side by side, by rows of A for one.
+fn product((a, width): (&[f64], usize), v: &[f64]) -> Vec<f64> {
+    match width {
+        1 => a.chunks_exact(v.len()).map(|row| inner(row, v)).collect(),
+        _ => polariscope_linalg::product(a, v, v.len() / width, width),
+    }
 }

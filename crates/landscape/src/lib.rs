@@ -10,6 +10,7 @@ mod flow;
 mod frozen;
 pub mod gaps;
 mod halving;
+pub mod lens;
 mod motion;
 pub mod spread;
 

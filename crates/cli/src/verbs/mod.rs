@@ -10,6 +10,7 @@ pub mod experiment;
 pub mod geometry;
 pub mod init;
 pub mod kernel;
+pub mod landscape;
 pub mod list;
 pub mod merge;
 pub mod plan;

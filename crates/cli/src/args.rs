@@ -25,6 +25,7 @@ use crate::verbs::geometry::GeometryArgs;
 use crate::verbs::hessian::HessianArgs;
 use crate::verbs::init::InitArgs;
 use crate::verbs::kernel::KernelArgs;
+use crate::verbs::landscape::LandscapeArgs;
 use crate::verbs::list::ListArgs;
 use crate::verbs::merge::MergeArgs;
 use crate::verbs::plan::PlanArgs;
@@ -82,6 +83,8 @@ pub enum Verb {
     Symmetry(Box<SymmetryArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
     Hessian(Box<HessianArgs>),
+    /// Train a few networks: what they need to fit, their regime, what their noise is worth
+    Landscape(Box<LandscapeArgs>),
     /// Run an experiment of the literature: grid, table, verdict, page
     Experiment(Box<ExperimentArgs>),
     /// Train a network: learning curves, weights, report

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
     ("Symmetry", &["symmetry"]),
-    ("Landscape", &["hessian"]),
+    ("Landscape", &["landscape", "hessian"]),
     ("Train", &["train", "init", "eval"]),
     (
         "Runs",
@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 21] = [
+const EXAMPLES: [Examples; 22] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -83,6 +83,13 @@ const EXAMPLES: [Examples; 21] = [
             "hessian mlp-2x18 --data random?shape=18&train=1800 --loss hinge:2,0.5",
             "hessian lenet --data mnist:DIR --weights runs/train-lenet-1/weights.safetensors",
             "hessian resnet18 --data cifar10:DIR --matrix gauss-newton --samples 16",
+        ],
+    ),
+    (
+        "landscape",
+        &[
+            "landscape lenet --data mnist:DIR",
+            "landscape mlp-2x100 --activation softplus:5 --data stripe?train=200 --networks 10",
         ],
     ),
     (

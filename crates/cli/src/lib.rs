@@ -64,6 +64,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Verb::Compare(args) => verbs::compare::run(args, &cli.common),
         Verb::Kernel(args) => verbs::kernel::run(args, &cli.common),
         Verb::Regress(args) => verbs::regress::run(args, &cli.common),
+        Verb::Landscape(args) => verbs::landscape::run(args, &cli.common),
         Verb::Spectrum(args) => verbs::spectrum::run(args, &cli.common),
         Verb::Symmetry(args) => verbs::symmetry::run(args, &cli.common),
         Verb::Hessian(args) => verbs::hessian::run(args, &cli.common),

@@ -9,6 +9,7 @@ mod double_descent;
 mod entries;
 mod error;
 mod jamming;
+mod jamming_hessian;
 mod jamming_point;
 mod lab;
 mod machine;
@@ -44,7 +45,12 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 3] = [jamming::ENTRY, jamming_point::ENTRY, double_descent::ENTRY];
+pub static EXPERIMENTS: [Entry; 4] = [
+    jamming::ENTRY,
+    jamming_point::ENTRY,
+    jamming_hessian::ENTRY,
+    double_descent::ENTRY,
+];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

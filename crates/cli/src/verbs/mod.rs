@@ -11,6 +11,7 @@ pub mod geometry;
 pub mod hessian;
 pub mod init;
 pub mod kernel;
+pub mod landscape;
 pub mod list;
 pub mod merge;
 pub mod plan;

@@ -159,6 +159,11 @@ impl<T: Number> LossHessian<T> {
         &self.x
     }
 
+    /// Targets, N × outputs.
+    pub fn targets(&self) -> &[T] {
+        &self.y
+    }
+
     /// Number of samples.
     pub fn samples(&self) -> usize {
         self.x.len() / self.graph.input().len()

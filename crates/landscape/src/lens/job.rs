@@ -1,0 +1,316 @@
+//! From a question to its answer.
+
+use polariscope_graph::Op;
+use polariscope_lens::{Observer, Work, afford};
+use polariscope_network::{Contents, Weights};
+use polariscope_report::counted;
+use polariscope_train::{Labels, Origin, Problem, Samples, TrainError};
+
+use super::network::Task;
+use super::{Answer, Dynamics, Network, Question, Statistics, Summary, batch_norm, words};
+use crate::LandscapeError;
+use crate::effective::{Effective, LARGEST, Parameters, effective};
+use crate::spread::{Distance, Ensemble};
+
+/// Multiplications that kernels of all networks may take: about a minute on two cores.
+const KERNELS: f64 = 4e12;
+
+/// A question about a problem, checked.
+pub struct Job<'a> {
+    problem: &'a Problem,
+    question: &'a Question,
+    classes: [&'a [u32]; 2],
+    test: Samples<'a>,
+    /// Bytes that it needs.
+    bytes: f64,
+}
+
+/// Networks with their weights.
+type Trained = Vec<(Network, Weights<f64>)>;
+
+impl<'a> Job<'a> {
+    /// Checks that the question, the network and the data go together.
+    pub fn new(problem: &'a Problem, question: &'a Question) -> Result<Self, LandscapeError> {
+        question.check()?;
+        let refuse = |message: String| Err(LandscapeError::Question(message));
+        let (graph, train) = (&problem.graph, problem.train());
+        if graph.parameter_count() == 0 {
+            return refuse(format!("{} has nothing to train", graph.name));
+        }
+        let dropout = |op: &Op| matches!(op, Op::Dropout { rate } if *rate > 0.0);
+        if let Some(node) = graph.nodes.iter().find(|n| dropout(&n.op)) {
+            return refuse(format!(
+                "{} ({}) drops numbers by chance, and networks are to differ in their initial weights alone: set its rate to 0",
+                node.layer, graph.name
+            ));
+        }
+        let Some(test) = problem.test() else {
+            return refuse(format!(
+                "data '{}' have no test samples, which errors are told on; give some",
+                problem.data.name
+            ));
+        };
+        let (Labels::Classes(y), Labels::Classes(unseen)) = (train.y, test.y) else {
+            return refuse(format!(
+                "data '{}' have real targets; margins need classes",
+                problem.data.name
+            ));
+        };
+        train.check(graph, "training")?;
+        test.check(graph, "test")?;
+        if y.iter().all(|class| Some(class) == y.first()) {
+            return refuse(format!(
+                "all training samples of '{}' are of one class, and nothing is to be told apart; give more of them",
+                problem.data.name
+            ));
+        }
+        // Weights, gradient, moments, the ones to try.
+        let run = problem.memory(size_of::<f64>(), 6, train.len());
+        let all = 8.0 * (question.networks * graph.parameter_count()) as f64;
+        let sides = (train.len() * (train.len() + test.len())) as f64;
+        let bytes = run + all + 8.0 * sides;
+        afford(bytes, "give fewer samples or a smaller network")?;
+        Ok(Self {
+            problem,
+            question,
+            classes: [y, unseen],
+            test,
+            bytes,
+        })
+    }
+
+    /// Trains and measures.
+    pub fn answer(&self, observer: &mut dyn Observer) -> Result<Answer, LandscapeError> {
+        let mut missing = Vec::new();
+        let kernels = self.kernels(&mut missing);
+        let dynamics = Dynamics::of(&self.problem.graph);
+        let (dynamics, trained) = match self.train(&dynamics, kernels, observer) {
+            // Elsewhere the flow may stall too.
+            Err(LandscapeError::Train(TrainError::Stalled { time, .. })) => {
+                let reason = format!("it stalled at time {}", polariscope_report::pretty(time));
+                let adam = Dynamics::Adam { reason };
+                let trained = self.train(&adam, kernels, observer)?;
+                (adam, trained)
+            }
+            trained => (dynamics, trained?),
+        };
+        let task = self.task(&dynamics);
+        let effective = self.effective(&trained, &mut missing)?;
+        let outputs = trained
+            .iter()
+            .map(|(n, weights)| task.outputs(weights, &self.first(n.index)))
+            .collect::<Result<Vec<Vec<f64>>, _>>()?;
+        let ensemble = Ensemble {
+            outputs: &outputs,
+            classes: self.classes[1],
+        };
+        let curve = ensemble.curve(self.question.setup.seed);
+        let distance = self.distance(&task, &trained, &ensemble)?;
+        let mut networks: Vec<Network> = trained.into_iter().map(|(n, _)| n).collect();
+        let statistics = Statistics::new(&networks, self.test.len(), (&curve, &ensemble), distance);
+        if curve.fit.is_none() {
+            missing.push(format!(
+                "What the noise of the initial weights adds: its error needs four networks, and there are {}.",
+                networks.len()
+            ));
+        }
+        let histories = networks
+            .iter_mut()
+            .map(|n| {
+                if let Some(pair) = &mut n.kernels {
+                    pair.start.wrong.clear();
+                    pair.end.wrong.clear();
+                }
+                std::mem::take(&mut n.history)
+            })
+            .collect();
+        let mut summary = Summary {
+            network: self.problem.graph.name.clone(),
+            data: self.problem.data_name().to_string(),
+            words: Vec::new(),
+            missing,
+            train_samples: self.problem.data.train.len(),
+            test_samples: self.test.len(),
+            outputs: self.problem.graph.output().len(),
+            training: dynamics,
+            parameters: Parameters::of(&self.problem.graph),
+            effective,
+            fitted: networks.iter().filter(|n| n.fitted).count(),
+            statistics,
+            curve,
+            networks,
+        };
+        summary.words = words::findings(&summary, self.question, self.classes);
+        Ok(Answer {
+            summary,
+            histories,
+            outputs,
+        })
+    }
+
+    fn task<'b>(&'b self, dynamics: &'b Dynamics) -> Task<'b> {
+        Task {
+            problem: self.problem,
+            question: self.question,
+            dynamics,
+            train: self.problem.train(),
+            test: self.test,
+            classes: self.classes[1],
+            kernels: !batch_norm(&self.problem.graph),
+        }
+    }
+
+    fn first(&self, index: u64) -> Weights<f64> {
+        Weights::draw(&self.problem.graph, self.question.setup.seed, index)
+    }
+
+    /// Networks that are trained again with frozen kernels: all of them, or as many as time allows.
+    fn kernels(&self, missing: &mut Vec<String>) -> usize {
+        let graph = &self.problem.graph;
+        if batch_norm(graph) {
+            missing.push(format!(
+                "How the tangent kernel moves: {} has batch norm, and the function that is trained uses statistics of the \
+                 batch while the function of one sample uses running ones, which at the start are of no data.",
+                graph.name
+            ));
+            return 0;
+        }
+        let (n, m) = (self.problem.data.train.len() as f64, self.test.len() as f64);
+        let numbers = (graph.parameter_count() * graph.output().len()) as f64;
+        let one = 2.0 * (0.5 * n + m) * n * numbers;
+        let all = self.question.networks;
+        let afforded = ((KERNELS / one) as usize).min(all);
+        match afforded {
+            0 | 1 => {
+                missing.push(format!(
+                    "Test errors of frozen kernels: those of {} of {} parameters take too long; fewer samples take less.",
+                    counted(graph.output().len() as u64, "output"),
+                    polariscope_report::grouped(graph.parameter_count() as u64)
+                ));
+                0
+            }
+            _ if afforded < all => {
+                missing.push(format!(
+                    "Test errors of frozen kernels of all networks but the first {afforded}, for the time that they take."
+                ));
+                afforded
+            }
+            _ => all,
+        }
+    }
+
+    /// All networks, those that an earlier process trained as it kept them.
+    fn train(
+        &self,
+        dynamics: &Dynamics,
+        kernels: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Trained, LandscapeError> {
+        let (task, graph) = (self.task(dynamics), &self.problem.graph);
+        let total = self.question.networks as u64;
+        let names = |i: u64| {
+            let name = dynamics.name().replace(' ', "-");
+            [
+                format!("{name}-{i}.toml"),
+                format!("{name}-{i}.safetensors"),
+            ]
+        };
+        let mut trained = Trained::new();
+        for i in 0..total {
+            let [about, file] = names(i);
+            let (Some(about), Some(numbers)) = (observer.kept(&about)?, observer.kept(&file)?)
+            else {
+                break;
+            };
+            let Ok(network) = toml::from_str(&String::from_utf8_lossy(&about)) else {
+                break;
+            };
+            let weights = Weights::parse(graph, &numbers, Contents::Weights, &file)?;
+            trained.push((network, weights));
+        }
+        observer.begin(Work {
+            unit: "networks".into(),
+            first: trained.len() as u64,
+            total,
+            words: format!("{} by {}", counted(total, "network"), dynamics.name()),
+            bytes: self.bytes,
+        });
+        for i in trained.len() as u64..total {
+            let (network, weights) = task.network(i, (i as usize) < kernels, observer)?;
+            let [about, numbers] = names(i);
+            // What cannot be written is trained again.
+            if let Ok(text) = toml::to_string(&network) {
+                observer.keep(&numbers, &weights.to_bytes(graph))?;
+                observer.keep(&about, text.as_bytes())?;
+            }
+            trained.push((network, weights));
+            observer.advance(i + 1, &|| None)?;
+        }
+        observer.end();
+        Ok(trained)
+    }
+
+    /// The rank at the end of the first network, or why there is none.
+    fn effective(
+        &self,
+        trained: &Trained,
+        missing: &mut Vec<String>,
+    ) -> Result<Option<Effective>, LandscapeError> {
+        let (graph, train) = (&self.problem.graph, self.problem.train());
+        let (n, vectors) = (
+            graph.parameter_count(),
+            train.len() * (graph.input().len() + 1) * graph.output().len(),
+        );
+        let reason = if n > LARGEST {
+            format!("the rank of more than {LARGEST} takes too long")
+        } else if vectors < 2 * n {
+            "there are too few training samples to tell".to_string()
+        } else {
+            let x: Vec<f64> = train.x.iter().map(|&x| f64::from(x)).collect();
+            let (_, weights) = &trained[0];
+            return Ok(Some(effective(
+                graph,
+                weights,
+                &x,
+                self.question.setup.seed,
+            )?));
+        };
+        let bound = match Parameters::of(graph).scalable {
+            0 => String::new(),
+            _ => "; the bound in its place is exact where no unit is dead or always on".into(),
+        };
+        missing.push(format!(
+            "The effective number of parameters: {reason}{bound}."
+        ));
+        Ok(None)
+    }
+
+    /// How far boundaries lie apart.
+    fn distance(
+        &self,
+        task: &Task,
+        trained: &Trained,
+        ensemble: &Ensemble,
+    ) -> Result<Option<Distance>, LandscapeError> {
+        let (graph, device) = (&self.problem.graph, self.question.setup.device);
+        let objective = task.objective();
+        let network = polariscope_network::Network::<f64>::on(graph.clone(), device);
+        let x: Vec<f64> = self.test.x.iter().map(|&x| f64::from(x)).collect();
+        let mean = ensemble.mean(0..trained.len());
+        let norms = |(i, (n, weights)): (usize, &(Network, Weights<f64>))| {
+            let u = ensemble.deciders(i, &mean);
+            let mut gradient = network.input_vjp(weights, &x, &u)?;
+            if objective.origin == Origin::Initial {
+                let first = network.input_vjp(&self.first(n.index), &x, &u)?;
+                let pairs = gradient.iter_mut().zip(first);
+                pairs.for_each(|(g, first)| *g -= first);
+            }
+            let rows = gradient.chunks_exact(graph.input().len());
+            let norm = |row: &[f64]| row.iter().map(|g| g * g).sum::<f64>().sqrt();
+            Ok(rows.map(|row| objective.alpha * norm(row)).collect())
+        };
+        let norms = trained.iter().enumerate().map(norms);
+        let norms: Result<Vec<Vec<f64>>, LandscapeError> = norms.collect();
+        Ok(ensemble.distance(&norms?))
+    }
+}

@@ -1,0 +1,139 @@
+//! What the networks have in common.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Network, Sampled};
+use crate::spread::{Curve, Distance, Ensemble};
+
+/// What the networks have in common. A number is missing where there are too few networks for its error, or where the lens
+/// says why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Sampled>,
+    /// N_Δ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsatisfied: Option<Sampled>,
+    /// Misclassified training samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misclassified: Option<Sampled>,
+    /// ‖ΔΘ‖/‖Θ₀‖.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Sampled>,
+    /// ‖Δw‖/‖w₀‖.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Sampled>,
+    /// The same by layer.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub layers: Vec<Layer>,
+    /// Alignment of the kernel with the labels before training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment_before: Option<Sampled>,
+    /// And after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment_after: Option<Sampled>,
+    /// How much it grew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment_gain: Option<Sampled>,
+    /// ε: test error of a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Sampled>,
+    /// Test error of training with the kernel of the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen_start: Option<Sampled>,
+    /// With that of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen_end: Option<Sampled>,
+    /// How much lower the second is, with the error of the test samples too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen_gain: Option<Sampled>,
+    /// Test error of the mean output of all networks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ensemble: Option<Sampled>,
+    /// ε̄_∞: that of infinitely many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Sampled>,
+    /// ε − ε̄_∞, what the noise of the initial weights adds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Sampled>,
+    /// (ε − ε̄_∞)/ε.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_share: Option<Sampled>,
+    /// Var F.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variance: Option<Sampled>,
+    /// Share of test samples that a network and the ensemble decide differently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Sampled>,
+    /// δ at these samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Sampled>,
+    /// δ from root mean squares over all samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance_overall: Option<Sampled>,
+}
+
+/// How far a layer moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// ‖Δw‖/‖w₀‖.
+    pub moved: Sampled,
+}
+
+impl Statistics {
+    pub(super) fn new(
+        networks: &[Network],
+        test_samples: usize,
+        (curve, ensemble): (&Curve, &Ensemble),
+        distance: Option<Distance>,
+    ) -> Self {
+        let over = |f: &dyn Fn(&Network) -> Option<f64>| {
+            Sampled::mean(&networks.iter().filter_map(f).collect::<Vec<f64>>())
+        };
+        let motion = |f: &dyn Fn(&crate::Motion) -> f64| over(&|n| n.motion.as_ref().map(f));
+        let flags = |wrong: &[usize]| {
+            let mut flags = vec![false; test_samples];
+            wrong.iter().for_each(|&i| flags[i] = true);
+            flags
+        };
+        let pairs: Vec<(Vec<bool>, Vec<bool>)> = networks
+            .iter()
+            .filter_map(|n| n.kernels.as_ref())
+            .map(|pair| (flags(&pair.start.wrong), flags(&pair.end.wrong)))
+            .collect();
+        let layers = networks.first().and_then(|n| n.motion.as_ref());
+        let layers = layers.map_or(&[][..], |motion| &motion.layers);
+        let layer = |(k, (name, _)): (usize, &(String, f64))| {
+            let moved = motion(&|m| m.layers.get(k).map_or(f64::NAN, |l| l.1))?;
+            let name = name.clone();
+            Some(Layer { name, moved })
+        };
+        let fit = curve.fit;
+        Self {
+            steps: over(&|n| Some(n.steps as f64)),
+            unsatisfied: over(&|n| Some(n.gaps.unsatisfied as f64)),
+            misclassified: over(&|n| Some(n.gaps.misclassified as f64)),
+            kernel: motion(&|m| m.kernel),
+            weights: motion(&|m| m.weights),
+            layers: layers.iter().enumerate().filter_map(layer).collect(),
+            alignment_before: motion(&|m| m.alignment[0]),
+            alignment_after: motion(&|m| m.alignment[1]),
+            alignment_gain: motion(&|m| m.alignment[1] - m.alignment[0]),
+            error: over(&|n| Some(n.test_error)),
+            frozen_start: over(&|n| n.kernels.as_ref().map(|k| k.start.test_error)),
+            frozen_end: over(&|n| n.kernels.as_ref().map(|k| k.end.test_error)),
+            frozen_gain: Sampled::gain(&pairs),
+            ensemble: curve.points.last().map(|(_, e)| (*e).into()),
+            limit: fit.map(|f| f.limit.into()),
+            noise: fit.map(|f| f.noise.into()),
+            noise_share: fit.and_then(|f| f.share).map(Sampled::from),
+            variance: ensemble.variance().map(Sampled::from),
+            disagreement: distance.map(|d| d.disagreement.into()),
+            distance: distance.and_then(|d| d.at_disagreement).map(Sampled::from),
+            distance_overall: distance.and_then(|d| d.overall).map(Sampled::from),
+        }
+    }
+}

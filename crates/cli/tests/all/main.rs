@@ -13,6 +13,7 @@ mod examples;
 mod experiment;
 mod first_hour;
 mod geometry;
+mod hessian;
 mod init;
 #[cfg(target_os = "linux")]
 mod interrupt;

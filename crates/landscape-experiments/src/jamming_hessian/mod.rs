@@ -49,7 +49,7 @@ const SMALL: [Kind; 2] = [
     Kind {
         activation: Activation::Tanh,
         width: 14,
-        ratio: 4.4,
+        ratio: 4.0,
     },
 ];
 
@@ -136,13 +136,13 @@ impl Experiment for JammingHessian {
         let (relu, tanh) = (Activation::Relu, Activation::Tanh);
         vec![
             certain(
-                "relu: H₀ has exactly parameters − N_Δ zero modes",
+                "relu: H₀ has rank min(N_Δ, parameters − hidden units)",
                 "further",
                 relu,
                 near(0.0, 0.0),
             ),
             certain(
-                "tanh: H₀ has exactly parameters − N_Δ zero modes",
+                "tanh: H₀ has rank min(N_Δ, parameters)",
                 "further",
                 tanh,
                 near(0.0, 0.0),
@@ -215,7 +215,7 @@ impl Experiment for JammingHessian {
             self.lab.seed.wrapping_add(cell.run)
         ))?;
         let descent = self.lab.pick(
-            hinge(MARGIN, (3e-4, Some(10_000)), 30_000),
+            hinge(MARGIN, (1e-3, Some(10_000)), 30_000),
             hinge(MARGIN, (1e-4, Some(250_000)), 3_000_000),
         );
         let from = (self.lab.seed, cell.run);

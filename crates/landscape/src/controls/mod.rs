@@ -16,6 +16,6 @@ const TABLE: &[Control] = &[
     control("logistic regression: Hessian less Σ p(1−p) x xᵀ/n", 0.0, 1e-14, curvature::logistic),
     control("relu MLP, quadratic hinge: trace of H_p", 0.0, 0.0, curvature::trace),
     control("relu MLP with one hidden layer: H_p less its mirror image, eigenvalues", 0.0, 1e-13, curvature::mirror),
-    control("relu MLP: zero modes of H₀ beyond parameters − N_Δ", 0.0, 0.0, curvature::zero_modes),
+    control("relu MLP: zero modes of H₀ beyond N − N_Δ", 0.0, 0.0, curvature::zero_modes),
     control("tanh MLP: ends of H by products less those of its matrix", 0.0, 1e-8, curvature::products),
 ];

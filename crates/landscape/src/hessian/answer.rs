@@ -88,7 +88,9 @@ pub struct Summary {
 pub struct Numbers {
     /// N_Δ: Σ over samples of the rank of ℓ″.
     pub constraints: usize,
-    /// Zero modes of H₀ beyond N − N_Δ, or beyond none.
+    /// Parameters less the units whose scale is free.
+    pub effective: usize,
+    /// Zero modes of H₀ beyond those that it must have.
     pub further_zero_modes: i64,
     /// The smallest eigenvalue of H₀ above 0, over its largest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +186,7 @@ impl Summary {
             text += &format!("\n\nAs in evaluation, {frozen}.");
         }
         if about.initial {
-            text += "\n\nWeights change all of this: train the network and give the file of weights as ‹weights›.";
+            text += "\n\nThese are initial weights, and training changes all of this: give the file that `train` leaves as ‹weights FILE›.";
         }
         text
     }
@@ -204,7 +206,7 @@ impl Summary {
     pub(super) fn tables(&self) -> Vec<Table> {
         let matrices = self.matrices.iter();
         let products = self.products.iter();
-        let matrices = matrices.flat_map(|m| [m.table(), m.bounds(self.about.parameters)]);
+        let matrices = matrices.flat_map(|m| [m.table(), m.bounds()]);
         matrices.chain(products.map(Ends::table)).collect()
     }
 }
@@ -222,6 +224,7 @@ impl Numbers {
         };
         Numbers {
             constraints: split.constraints,
+            effective: split.effective,
             further_zero_modes: split.further_zero_modes(),
             gap: split.gauss_newton.gap(),
             collapse: split.collapse(),
@@ -265,13 +268,18 @@ impl Numbers {
             pretty(h.ends[1])
         );
         text += &format!(
-            " The Gauss–Newton part H₀ has {}, of {} at most as there are {}.",
-            counted(
-                (h0.counts.positive + h0.counts.negative) as u64,
-                "eigenvalue"
-            ) + " off zero",
-            grouped(self.constraints.min(parameters) as u64),
-            counted(self.constraints as u64, "constraint")
+            " H₀, its Gauss–Newton part, has rank {} of at most {}: {}, {}{}.",
+            grouped((h0.counts.positive + h0.counts.negative) as u64),
+            grouped(self.constraints.min(self.effective) as u64),
+            counted(self.constraints as u64, "constraint"),
+            counted(parameters as u64, "parameter"),
+            match parameters - self.effective {
+                0 => String::new(),
+                units => format!(
+                    " less {} whose scale is free",
+                    counted(units as u64, "unit")
+                ),
+            }
         );
         text += &match hp.counts.zero == parameters {
             true => " The outputs have no curvature: H = H₀.".to_string(),
@@ -311,7 +319,7 @@ impl Numbers {
     }
 
     /// What must hold, with how much room there is.
-    fn bounds(&self, parameters: usize) -> Table {
+    fn bounds(&self) -> Table {
         use Align::{Left, Right};
         let mut table = Table::new([("must hold", Left), ("left", Right), ("right", Right)]);
         let of = |which: Which| self.row(which).map(|row| row.counts);
@@ -324,9 +332,9 @@ impl Numbers {
         };
         let rank = h0.positive + h0.negative;
         table.push([
-            "rank H₀ ≤ min(N_Δ, N)".into(),
+            "rank H₀ ≤ min(N_Δ, N less free scales)".into(),
             rank.into(),
-            self.constraints.min(parameters).into(),
+            self.constraints.min(self.effective).into(),
         ]);
         table.push([
             "N₋(H) ≤ N₋(H_p)".into(),
@@ -384,7 +392,7 @@ impl Ends {
         text.push('.');
         if let Some(near) = self.near_zero {
             text += &format!(
-                " {} % of them lie within a thousandth of that of 0.",
+                " {} % of them are smaller in size than a thousandth of the largest.",
                 percent(near).pair()
             );
         }
@@ -393,7 +401,10 @@ impl Ends {
             .negative
             .filter(|n| n.value > 3.0 * n.standard_error && n.value > 0.0)
         {
-            text += &format!(" {} % lie further below 0.", percent(negative).pair());
+            text += &format!(
+                " {} % are negative and larger than that.",
+                percent(negative).pair()
+            );
         }
         if !self.ends.converged {
             text +=

@@ -39,7 +39,8 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
             page.push(histograms(split));
             let words = "Of H = H₀ + H_p, with H₀ = Jᵀ ℓ″ J and H_p = Σ ℓ′ ∇²f over outputs and samples; F is the mean of g gᵀ over the \
                          gradients g of single samples. An eigenvalue counts as 0 up to the last column. Below, what must hold \
-                         at any weights; N_Δ is the number of constraints, Σ over samples of the rank of ℓ″.";
+                         at any weights; N_Δ is the number of constraints, Σ over samples of the rank of ℓ″. The scale of a relu unit is \
+                         free: weights into it times c and out of it over c leave the outputs as they are.";
             page.push(tables.fold(Section::new("In numbers").prose(words), Section::table));
         }
         Found::Products(probed) => {
@@ -116,20 +117,24 @@ fn histogram(spectrum: &Spectrum) -> Option<Vec<Series>> {
 fn density(probed: &Probed) -> Section {
     let places = probed.density();
     let highest = places.iter().fold(0.0, |m: f64, p| m.max(p.density.value));
-    let seen = |p: &&Place| p.density.value > FLOOR * highest;
     let floor = FLOOR * highest;
-    let line = places.iter().filter(seen);
-    let band = line.clone().map(|p| {
+    // What is lower leaves a gap.
+    let seen = |p: &Place, value: f64| match p.density.value > floor {
+        true => value.max(floor),
+        false => f64::NAN,
+    };
+    let line = places.iter().map(|p| (p.at, seen(p, p.density.value)));
+    let band = places.iter().map(|p| {
         let (value, error) = (p.density.value, p.density.standard_error);
-        ((value - error).max(floor), value + error)
+        (seen(p, value - error), seen(p, value + error))
     });
-    let series = Series::line("", line.clone().map(|p| (p.at, p.density.value)).collect());
+    let series = Series::line("", line.collect()).with_band(band.collect());
     let probes = places.first().map_or(0, |p| p.density.samples);
     let plot = Plot {
         title: format!("Density of the eigenvalues of {}", probed.which.symbol()),
         x: Axis::linear("λ"),
         y: Axis::log("part of the eigenvalues per unit of λ"),
-        series: vec![series.with_band(band.collect())],
+        series: vec![series],
     };
     let caption = format!(
         "Mean and standard error over {probes} random probes, by Lanczos quadrature, seen through a Gaussian of standard deviation {}.",

@@ -2,7 +2,8 @@
 //!
 //! What must hold, whatever the weights (H₀ is positive semidefinite for a convex loss):
 //!
-//! - rank H₀ ≤ N_Δ, the constraints: H₀ has at least N − N_Δ zero modes.
+//! - rank H₀ ≤ N_Δ, the constraints, and ≤ N less the units that can be scaled up in one layer and down in the next
+//!   ([`crate::effective`]): the outputs do not see these directions. All other modes of H₀ are 0.
 //! - N₋(H) ≤ N₋(H_p): H₀ only lifts.
 //! - N₋(H_p) ≤ N₋(H) + rank H₀: it lifts no more directions than it has. At a minimum of a smooth network N₋(H) = 0, and
 //!   that many constraints are needed to hold it: N₋(H_p) ≤ N_Δ.
@@ -104,6 +105,8 @@ pub struct Split {
     pub loss: f64,
     /// N_Δ: see [`Dense::constraints`].
     pub constraints: usize,
+    /// See [`Dense::effective`].
+    pub effective: usize,
     /// H.
     pub hessian: Spectrum,
     /// H₀.
@@ -134,6 +137,7 @@ impl Split {
             parameters: matrices.parameters,
             loss: matrices.loss,
             constraints: matrices.constraints,
+            effective: matrices.effective,
             hessian: next()?,
             gauss_newton: next()?,
             curvature: next()?,
@@ -146,10 +150,14 @@ impl Split {
         self.gauss_newton.counts.positive + self.gauss_newton.counts.negative
     }
 
-    /// Zero modes of H₀ beyond the parameters − N_Δ that it must have.
+    /// What the rank of H₀ cannot exceed: min(N_Δ, N less the units whose scale is free).
+    pub fn highest_rank(&self) -> usize {
+        self.constraints.min(self.effective)
+    }
+
+    /// Zero modes of H₀ beyond those that it must have.
     pub fn further_zero_modes(&self) -> i64 {
-        self.gauss_newton.counts.zero as i64
-            - (self.parameters.saturating_sub(self.constraints)) as i64
+        self.highest_rank() as i64 - self.rank() as i64
     }
 
     /// The size of H_p over √L, which is the same at every loss near jamming: √(mean of λ²)/√L.

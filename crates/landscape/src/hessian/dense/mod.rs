@@ -22,6 +22,7 @@ use polariscope_report::counted;
 use polariscope_train::{Local, LossHessian};
 
 use crate::LandscapeError;
+use crate::effective::Parameters;
 
 /// ℓ″ of a sample has the rank of its eigenvalues above this part of the largest of all samples.
 const RANK: f64 = 1e-12;
@@ -37,6 +38,8 @@ pub struct Dense {
     pub loss: f64,
     /// Σ over samples of the rank of ℓ″: for a quadratic hinge the number N_Δ of patterns that are not satisfied.
     pub constraints: usize,
+    /// Parameters less the units whose scale is free: no H₀ has a higher rank.
+    pub effective: usize,
     /// H₀.
     pub gauss_newton: Vec<f64>,
     /// H_p.
@@ -84,6 +87,7 @@ pub fn dense(
         parameters: n,
         loss: local.loss,
         constraints: constraints(&local.curvature, graph.output().len())?,
+        effective: Parameters::of(graph).bound(),
         gauss_newton: vec![0.0; n * n],
         curvature: vec![0.0; n * n],
         fisher: vec![0.0; n * n],

@@ -18,6 +18,7 @@ use polariscope_train::{FlowConfig, Labels, Loss, Samples, StopReason, TrainErro
 
 use crate::LandscapeError;
 use crate::halving::Halving;
+use crate::tangent::Tangent;
 
 /// A kernel among training samples, and between test samples and them; outputs of a sample together.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,36 +56,27 @@ impl Kernels {
         device: Device,
         graph: &Graph,
         weights: &Weights<T>,
-        sets: (Samples<'_>, Samples<'_>),
-    ) -> Result<Self, LandscapeError> {
-        Self::as_asked(device, graph, weights, sets, Outputs::All)
-    }
-
-    /// Their mean over outputs.
-    pub fn mean<T: Float>(
-        device: Device,
-        graph: &Graph,
-        weights: &Weights<T>,
-        sets: (Samples<'_>, Samples<'_>),
-    ) -> Result<Self, LandscapeError> {
-        Self::as_asked(device, graph, weights, sets, Outputs::Mean)
-    }
-
-    fn as_asked<T: Float>(
-        device: Device,
-        graph: &Graph,
-        weights: &Weights<T>,
         (train, test): (Samples<'_>, Samples<'_>),
-        outputs: Outputs,
     ) -> Result<Self, LandscapeError> {
         let network = Network::on(graph.clone(), device);
         let widen =
             |x: &[f32]| -> Vec<T> { x.iter().map(|&x| T::from_f64(f64::from(x))).collect() };
         let (x, new) = (widen(train.x), widen(test.x));
         Ok(Kernels {
-            train: among(&network, weights, &x, outputs, MEMORY)?,
-            test: between(&network, weights, &new, &x, outputs, MEMORY)?,
+            train: among(&network, weights, &x, Outputs::All, MEMORY)?,
+            test: between(&network, weights, &new, &x, Outputs::All, MEMORY)?,
         })
+    }
+
+    /// Their mean over outputs, which are added up layer by layer on the processor.
+    pub fn mean(
+        graph: &Graph,
+        weights: &Weights<f64>,
+        (train, test): (Samples<'_>, Samples<'_>),
+    ) -> Self {
+        let widen = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| f64::from(x)).collect() };
+        let [train, test] = Tangent::new(graph, weights).kernels(&widen(train.x), &widen(test.x));
+        Kernels { train, test }
     }
 
     /// Trains; α and the origin of the settings do not matter.

@@ -11,9 +11,10 @@ use super::{Answer, Dynamics, Network, Question, Statistics, Summary, batch_norm
 use crate::LandscapeError;
 use crate::effective::{Effective, LARGEST, Parameters, effective};
 use crate::spread::{Distance, Ensemble};
+use crate::tangent::Tangent;
 
-/// Multiplications that kernels of all networks may take: about a minute on two cores.
-const KERNELS: f64 = 4e12;
+/// Multiplications that kernels of all networks may take: a minute or two on two cores.
+const KERNELS: f64 = 1e12;
 
 /// A question about a problem, checked.
 pub struct Job<'a> {
@@ -67,8 +68,9 @@ impl<'a> Job<'a> {
         // Weights, gradient, moments, the ones to try.
         let run = problem.memory(size_of::<f64>(), 6, train.len());
         let all = 8.0 * (question.networks * graph.parameter_count()) as f64;
-        let sides = (train.len() * (train.len() + test.len())) as f64;
-        let bytes = run + all + 8.0 * sides;
+        let kernels = Tangent::cost(graph, train.len(), test.len()).1;
+        let kernels = if batch_norm(graph) { 0.0 } else { kernels };
+        let bytes = run + all + kernels;
         afford(bytes, "give fewer samples or a smaller network")?;
         Ok(Self {
             problem,
@@ -95,6 +97,9 @@ impl<'a> Job<'a> {
             trained => (dynamics, trained?),
         };
         let task = self.task(&dynamics);
+        if trained.iter().all(|(n, _)| n.curvature.is_none()) {
+            missing.push("The Hessian: products with it take too long for this network.".into());
+        }
         let effective = self.effective(&trained, &mut missing)?;
         let outputs = trained
             .iter()
@@ -175,9 +180,9 @@ impl<'a> Job<'a> {
             ));
             return 0;
         }
-        let (n, m) = (self.problem.data.train.len() as f64, self.test.len() as f64);
-        let numbers = (graph.parameter_count() * graph.output().len()) as f64;
-        let one = 2.0 * (0.5 * n + m) * n * numbers;
+        let (n, m) = (self.problem.data.train.len(), self.test.len());
+        // At the start and at the end.
+        let one = 2.0 * Tangent::cost(graph, n, m).0;
         let all = self.question.networks;
         let afforded = ((KERNELS / one) as usize).min(all);
         match afforded {

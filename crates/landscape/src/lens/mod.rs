@@ -6,6 +6,7 @@
 //! depend on the batch.
 
 mod answer;
+mod curvature;
 mod job;
 mod network;
 mod page;
@@ -17,6 +18,7 @@ mod words;
 use polariscope_graph::{Graph, Op};
 
 pub use answer::{Answer, Summary};
+pub use curvature::{Curvature, Parts};
 pub use job::Job;
 pub use network::{FrozenEnd, FrozenPair, Network};
 pub use page::page;

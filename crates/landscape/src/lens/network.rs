@@ -4,10 +4,12 @@ use polariscope_lens::Observer;
 use polariscope_network::Weights;
 use polariscope_report::{counted, grouped};
 use polariscope_train::{
-    Control, Evaluator, FlowConfig, Objective, Origin, Problem, Samples, StopReason,
+    Control, Evaluator, FlowConfig, Labels, LossHessian, Objective, Origin, Problem, Samples,
+    StopReason,
 };
 use serde::{Deserialize, Serialize};
 
+use super::curvature::{self, Curvature, curvature};
 use super::{Dynamics, Question};
 use crate::dead::Dead;
 use crate::descent::{Descent, Stop, descend};
@@ -42,6 +44,9 @@ pub struct Network {
     /// Its kernels, frozen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels: Option<FrozenPair>,
+    /// The Hessian.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curvature: Option<Curvature>,
     /// Steps, and constraints that were not met then.
     pub history: Vec<(u64, usize)>,
 }
@@ -137,6 +142,7 @@ impl Task<'_> {
             test_error: 0.0,
             motion: None,
             kernels: None,
+            curvature: None,
             history: Vec::new(),
         };
         let weights = match self.dynamics {
@@ -148,6 +154,7 @@ impl Task<'_> {
         let layers = dead.layers.into_iter().filter(|l| !l.units.is_empty());
         network.dead_units = layers.map(|l| (l.name, l.units.len())).collect();
         network.test_error = share(&self.wrong(&self.outputs(&weights, &first)?));
+        network.curvature = self.curvature(&weights, &first)?;
         if let Some(start) = start {
             network.motion = Some(start.motion(&weights)?);
             if frozen {
@@ -231,6 +238,32 @@ impl Task<'_> {
         Ok(objective.predictor(&f, &origin).collect())
     }
 
+    /// The Hessian, where it does not take too long.
+    fn curvature(
+        &self,
+        weights: &Weights<f64>,
+        first: &Weights<f64>,
+    ) -> Result<Option<Curvature>, LandscapeError> {
+        let (graph, device) = (&self.problem.graph, self.question.setup.device);
+        let Some(count) = curvature::samples(graph, self.train.len()) else {
+            return Ok(None);
+        };
+        let (objective, all) = (self.objective(), self.train);
+        let some = Samples {
+            x: &all.x[..count * graph.input().len()],
+            y: match all.y {
+                Labels::Classes(y) => Labels::Classes(&y[..count]),
+                targets => targets,
+            },
+        };
+        let origin = match objective.origin {
+            Origin::Zero => Vec::new(),
+            Origin::Initial => Evaluator::on(device, graph, objective).outputs(first, some.x)?,
+        };
+        let hessian = LossHessian::of(device, graph, objective, some, &origin)?;
+        curvature(&hessian, weights, self.question.setup.seed).map(Some)
+    }
+
     /// Which test samples are put into a wrong class.
     fn wrong(&self, outputs: &[f64]) -> Vec<bool> {
         let rows = outputs.chunks_exact(self.problem.graph.output().len());
@@ -240,8 +273,8 @@ impl Task<'_> {
 
     /// Training with the kernel of some weights.
     fn frozen(&self, weights: &Weights<f64>) -> Result<FrozenEnd, LandscapeError> {
-        let (graph, device) = (&self.problem.graph, self.question.setup.device);
-        let kernels = Kernels::mean(device, graph, weights, (self.train, self.test))?;
+        let graph = &self.problem.graph;
+        let kernels = Kernels::mean(graph, weights, (self.train, self.test));
         let config = FlowConfig {
             max_steps: FlowConfig::default().max_steps,
             ..self.flow_config()

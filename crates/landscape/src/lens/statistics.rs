@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Network, Sampled};
+use super::{Network, Parts, Sampled};
 use crate::spread::{Curve, Distance, Ensemble};
 
 /// What the networks have in common. A number is missing where there are too few networks for its error, or where the lens
@@ -27,6 +27,21 @@ pub struct Statistics {
     /// The same by layer.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub layers: Vec<Layer>,
+    /// The largest eigenvalue of the Hessian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest: Option<Sampled>,
+    /// The smallest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest: Option<Sampled>,
+    /// Share of its eigenvalues that are negative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub negative: Option<Sampled>,
+    /// Rank of H₀.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Sampled>,
+    /// Negative eigenvalues of H_p over its positive ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Sampled>,
     /// Alignment of the kernel with the labels before training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alignment_before: Option<Sampled>,
@@ -94,6 +109,14 @@ impl Statistics {
             Sampled::mean(&networks.iter().filter_map(f).collect::<Vec<f64>>())
         };
         let motion = |f: &dyn Fn(&crate::Motion) -> f64| over(&|n| n.motion.as_ref().map(f));
+        let parts = |f: &dyn Fn(&Parts) -> Option<f64>| {
+            over(&|n| {
+                n.curvature
+                    .as_ref()
+                    .and_then(|c| c.parts)
+                    .and_then(|p| f(&p))
+            })
+        };
         let flags = |wrong: &[usize]| {
             let mut flags = vec![false; test_samples];
             wrong.iter().for_each(|&i| flags[i] = true);
@@ -119,6 +142,14 @@ impl Statistics {
             kernel: motion(&|m| m.kernel),
             weights: motion(&|m| m.weights),
             layers: layers.iter().enumerate().filter_map(layer).collect(),
+            largest: over(&|n| n.curvature.as_ref().map(|c| c.largest)),
+            smallest: over(&|n| n.curvature.as_ref().map(|c| c.smallest)),
+            negative: parts(&|p| Some(p.hessian.negative_fraction())),
+            rank: parts(&|p| Some(p.gauss_newton.positive as f64)),
+            balance: parts(&|p| {
+                let (below, above) = (p.curvature.negative, p.curvature.positive);
+                (above > 0).then(|| below as f64 / above as f64)
+            }),
             alignment_before: motion(&|m| m.alignment[0]),
             alignment_after: motion(&|m| m.alignment[1]),
             alignment_gain: motion(&|m| m.alignment[1] - m.alignment[0]),

@@ -2,5 +2,6 @@
 
 mod double_descent;
 mod jamming;
+mod jamming_hessian;
 mod jamming_point;
 mod made_up;

@@ -29,6 +29,10 @@ pub enum Labeling {
     Sinusoidal,
 }
 
+/// Smallest and largest width of a Gaussian of a mixture.
+const NARROW: f64 = 0.4;
+const WIDE: f64 = 1.6;
+
 /// A synthetic problem.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
@@ -98,6 +102,14 @@ pub enum Generator {
         /// d₀.
         dimension: usize,
     },
+    /// One of `count` Gaussians, each with a centre from N(0, ε²) and widths of its own along the axes, log-uniform
+    /// between [`NARROW`] and [`WIDE`]; y = +1 for every second of them.
+    Mixture {
+        /// Gaussians.
+        count: usize,
+        /// ε.
+        eps: f64,
+    },
     /// x ~ N(0, I), y = +1 where low < x₁ < high.
     Stripe {
         /// Lower interface.
@@ -149,6 +161,7 @@ impl Generator {
             | Generator::Random
             | Generator::Sphere { .. }
             | Generator::Spheres { .. }
+            | Generator::Mixture { .. }
             | Generator::Stripe { .. } => Vec::new(),
         }
     }
@@ -263,6 +276,13 @@ impl Generator {
                 to_sphere(&mut x, dimension, (dimension as f64).sqrt());
                 classes(x, part.coins())
             }
+            Generator::Mixture { count, eps } => {
+                let mut cursor = part.stream("component").cursor();
+                let own = (0..part.samples).map(|_| cursor.below(count as u64) as usize);
+                let own: Vec<usize> = own.collect();
+                let x = mixed(part, dim, (count, eps), &own);
+                classes(x, own.iter().map(|k| (k % 2) as u32).collect())
+            }
             Generator::Stripe { low, high } => {
                 let x = part.normals("x", dim, 1.0);
                 let inside = |x: &[f32]| u32::from(low < f64::from(x[0]) && f64::from(x[0]) < high);
@@ -317,6 +337,26 @@ fn planted(
         for (j, x) in x.iter_mut().enumerate() {
             let change: f64 = c.iter().enumerate().map(|(k, c)| c * u[k * dim + j]).sum();
             *x = (f64::from(*x) + change) as f32;
+        }
+    });
+    x
+}
+
+/// Points of the Gaussians that `own` names. Centres and widths depend on the seed alone: all parts share them.
+fn mixed(part: &Part<'_>, dim: usize, (count, eps): (usize, f64), own: &[usize]) -> Vec<f32> {
+    let shared = |purpose: &str| Stream::new(part.seed, 0, &format!("data.{purpose}"));
+    let (mut centres, mut widths) = (vec![0.0; count * dim], vec![0.0; count * dim]);
+    shared("centres").normal(eps as f32, &mut centres);
+    // Uniform on (−1, 1), then between the logarithms of the ends.
+    shared("widths").uniform(1.0, &mut widths);
+    let middle = (NARROW * WIDE).sqrt();
+    let width = |u: &f32| middle * (WIDE / NARROW).powf(0.5 * f64::from(*u));
+    let mut x = part.normals("x", dim, 1.0);
+    x.par_chunks_exact_mut(dim).zip(own).for_each(|(x, &k)| {
+        let axes = k * dim..(k + 1) * dim;
+        let each = centres[axes.clone()].iter().zip(&widths[axes]);
+        for (x, (c, u)) in x.iter_mut().zip(each) {
+            *x = (f64::from(*c) + width(u) * f64::from(*x)) as f32;
         }
     });
     x

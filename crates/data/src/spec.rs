@@ -264,6 +264,14 @@ fn generator(name: &str, params: &Params<'_>) -> Result<(Generator, Shape), Data
                 Shape::Vector { features },
             )
         }
+        "mixture" => {
+            let count: usize = params.number("count")?.unwrap_or(10);
+            if !(2..=1 << 12).contains(&count) {
+                return Err(params.wrong("count", "a mixture has 2 to 4096 Gaussians"));
+            }
+            let eps = params.non_negative("eps", 0.7)?;
+            (Generator::Mixture { count, eps }, params.shape(vector)?)
+        }
         "stripe" => {
             let (low, high) = (params.real("low", -0.3)?, params.real("high", 1.18549)?);
             if low >= high {

@@ -134,6 +134,12 @@ pub const SOURCES: &[SourceEntry] = &[
         parameters: &["count", "dimension"],
     },
     SourceEntry {
+        name: "mixture",
+        form: "mixture",
+        meaning: "Gaussians with centres from N(0, eps²) and widths of their own; every second one is class 1",
+        parameters: &["shape", "count", "eps"],
+    },
+    SourceEntry {
         name: "stripe",
         form: "stripe",
         meaning: "x ~ N(0, 1), class 1 where low < first coordinate < high",
@@ -268,7 +274,7 @@ pub const PARAMETERS: &[Parameter] = &[
     p(
         "shape",
         "CxHxW or D",
-        "1x32x32; random, sphere, stripe: 10",
+        "1x32x32; random, sphere, mixture, stripe: 10",
         "shape of a sample",
     ),
     p(
@@ -284,7 +290,7 @@ pub const PARAMETERS: &[Parameter] = &[
     p(
         "eps",
         "E",
-        "1; isotropic: 0.9 linear, 2 quadratic, 2.1 sinusoidal",
+        "1; isotropic: 0.9 linear, 2 quadratic, 2.1 sinusoidal; mixture: 0.7",
         "size of the planted component",
     ),
     p("sigma", "S", "1", "standard deviation of the noise"),
@@ -309,7 +315,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "DxD covariance matrix",
     ),
     p("radius", "R", "√d", "radius of the sphere"),
-    p("count", "P", "4", "number of spheres"),
+    p(
+        "count",
+        "P",
+        "4; mixture: 10",
+        "number of spheres or Gaussians",
+    ),
     p("dimension", "D", "3", "d₀: each sphere lies in R^d₀"),
     p("low", "X", "-0.3", "lower interface of the stripe"),
     p("high", "X", "1.18549", "upper interface of the stripe"),

@@ -44,12 +44,12 @@ const SMALL: [Kind; 2] = [
     Kind {
         activation: Activation::Relu,
         width: 18,
-        ratio: 2.7,
+        ratio: 2.8,
     },
     Kind {
         activation: Activation::Tanh,
         width: 14,
-        ratio: 4.0,
+        ratio: 4.4,
     },
 ];
 

@@ -282,7 +282,7 @@ impl Numbers {
             }
         );
         text += &match hp.counts.zero == parameters {
-            true => " The outputs have no curvature: H = H₀.".to_string(),
+            true => " H_p, the curvature of the outputs, is 0.".to_string(),
             false => format!(" H_p, the curvature of the outputs, has {}.", counts(hp)),
         };
         if hp.trace == 0.0 && hp.counts.zero < parameters {

@@ -35,8 +35,8 @@ pub(super) fn add(
     let programs = Programs::new(hessian.graph(), sites, active.count());
     let mut blocks: Vec<Block> = Vec::new();
     for (from, site) in sites.iter().enumerate() {
-        for to in from..sites.len() {
-            let numbers = sites[to].units * sites[to].features() * site.features();
+        for (to, above) in sites.iter().enumerate().skip(from) {
+            let numbers = above.units * above.features() * site.features();
             blocks.extend((0..site.units).map(|unit| Block {
                 from,
                 to,

@@ -12,6 +12,7 @@ mod jamming;
 mod jamming_point;
 mod lab;
 mod machine;
+mod scored;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;

@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Geiger 2020 Fig 2, 7",
     line: "the test error peaks where networks start to fit; that of an ensemble does not",
     architecture: None,
-    data: Some("mixture"),
+    data: Some("mixture?eps=1&noise=0.1"),
     minutes: 5.0,
     make: |lab| {
         Ok(Box::new(DoubleDescent {

@@ -13,6 +13,7 @@ mod jamming_hessian;
 mod jamming_point;
 mod lab;
 mod machine;
+mod scored;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;

@@ -16,13 +16,14 @@ use crate::LandscapeExperimentsError;
 /// A pattern this close to the margin counts as learnt: the last approach is exponential in time, and nothing happens in it.
 pub(crate) const NEARLY: f64 = 1e-4;
 
-/// `mlp-2x18` for two classes.
+/// A network of the zoo for two classes; its width where the name leaves it open.
 pub(crate) fn machine(
-    name: &str,
+    (name, width): (&str, Option<usize>),
     input: Shape,
     activation: Activation,
 ) -> Result<Graph, LandscapeExperimentsError> {
     let options = ZooOptions {
+        width,
         input: Some(input),
         outputs: Some(1),
         activation: Some(activation),

@@ -149,7 +149,7 @@ pub(super) fn train(
     run: u64,
 ) -> Result<Vec<f64>, LandscapeExperimentsError> {
     let graph = machine(
-        &format!("mlp-2x{width}"),
+        (&format!("mlp-2x{width}"), None),
         problem.data.shape,
         Activation::Relu,
     )?;

@@ -10,6 +10,7 @@ use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Memo, Row, Select, Table, Test, Wanted,
 };
 
+use crate::scored::scored;
 use crate::{Entry, Lab, LandscapeExperimentsError};
 use ensemble::{Problem, train};
 use peak::{Curve, Width};
@@ -20,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Geiger 2020 Fig 2, 7",
     line: "the test error peaks where networks start to fit; that of an ensemble does not",
     architecture: None,
-    data: Some("mixture"),
+    data: Some("mixture?eps=1&noise=0.1"),
     minutes: 5.0,
     make: |lab| {
         Ok(Box::new(DoubleDescent {
@@ -146,16 +147,8 @@ impl Experiment for DoubleDescent {
 
     /// Where each width is beside N* and the peak of its run.
     fn scores(&self, table: &Table) -> Result<Option<Table>, LandscapeExperimentsError> {
-        let measures: Vec<&str> = MEASURES.into_iter().chain(SCORES).collect();
-        let mut scores = Table::new(&Design::product(&[("width", &[])], 0, &measures));
-        for row in &table.rows {
-            let added = curve(table, row.run).scores(row.values[0]);
-            scores.rows.push(Row {
-                values: [&row.values[..], &added].concat(),
-                ..row.clone()
-            });
-        }
-        Ok(Some(scores))
+        let of = |row: &Row| curve(table, row.run).scores(row.values[0]).to_vec();
+        Ok(Some(scored(table, &SCORES, of)))
     }
 
     fn cost(&self, cell: &Cell) -> f64 {

@@ -123,7 +123,7 @@ impl View for DoubleDescent {
             "not fitted",
             "steps",
             "error %",
-            "± ",
+            "±",
             "oracle %",
             "ensemble %",
             "‖f‖²",
@@ -147,7 +147,7 @@ impl View for DoubleDescent {
             ]
         };
         Grid {
-            columns: columns.map(|c| c.trim().to_string()).into(),
+            columns: columns.map(str::to_string).into(),
             rows: levels(table, "width").into_iter().map(row).collect(),
         }
     }

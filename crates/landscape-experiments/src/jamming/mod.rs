@@ -99,7 +99,7 @@ impl Jamming {
         let input = Shape::Vector {
             features: features.unwrap_or(1),
         };
-        machine(&format!("mlp-{network}"), input, activation)
+        machine((&format!("mlp-{network}"), None), input, activation)
     }
 
     fn patterns(&self, cell: &Cell, weights: usize) -> usize {

@@ -107,7 +107,7 @@ impl Jamming {
         (y, y_axis): (&str, Axis),
     ) -> Section {
         let plot = Plot {
-            title: title.into(),
+            title: "Every run".into(),
             x: x_axis,
             y: y_axis,
             series: self.clouds(table, x, y),
@@ -131,8 +131,8 @@ impl View for Jamming {
 
     fn answers(&self) -> Answers {
         Answers::new(
-            "All are fitted up to a number that is proportional to the weights; beyond it at least half a pattern a weight is left at once, \
-             while few of those are misclassified. tanh fits more than relu.",
+            "It fits every pattern up to some number a weight. Where that fails, at least half a pattern a weight is left at once, few of them \
+             misclassified. tanh fits more than relu.",
             "There is no jump: networks that do not fit leave few patterns, most of them misclassified, and tanh fits no more than relu.",
         )
     }
@@ -194,7 +194,7 @@ impl View for Jamming {
         });
         let title = "The number of patterns not learnt";
         let plot = Plot {
-            title: title.into(),
+            title: "N_Δ/N along P/N".into(),
             x: Axis::linear("patterns a weight, P/N"),
             y: height(),
             series: lines.collect(),
@@ -208,8 +208,8 @@ impl View for Jamming {
             table,
             (
                 "Against the loss",
-                "A point a run. What scatters along P/N falls on a line along the loss: as it goes to 0, N_Δ/N does not. Runs that fit \
-                 end with every pattern within 10⁻⁴ of the margin, at a loss of about 10⁻¹⁰.",
+                "A point a run. Runs of one P/N differ; their loss says how far each is from fitting. Those that fit end with every pattern \
+                 within 10⁻⁴ of the margin, at a loss of about 10⁻¹⁰.",
             ),
             ("loss", Axis::log("loss at the end")),
             ("height", height()),
@@ -218,7 +218,7 @@ impl View for Jamming {
             table,
             (
                 "Misclassified patterns",
-                "On the wrong side of 0, not only inside the margin: their number grows from 0, without a jump.",
+                "A point a run: patterns on the wrong side of 0, not only inside the margin.",
             ),
             ("loss", Axis::log("loss at the end")),
             ("wrong", Axis::linear("misclassified patterns a weight")),

@@ -13,6 +13,7 @@ use polariscope_graph::Activation;
 use polariscope_train::Control;
 
 use crate::machine::{hinge, sizes, train};
+use crate::scored::scored;
 use crate::{Entry, Lab, LandscapeExperimentsError};
 use problem::{Family, Pool};
 use search::bracket;
@@ -249,10 +250,8 @@ impl Experiment for JammingPoint {
         let families = self.families.iter();
         let mut own = families.filter(|f| f.to_string() == cell.level("network"));
         let family = own.next().unwrap_or(&self.families[0]);
-        let activation: Activation = match cell.level("activation").parse() {
-            Ok(activation) => activation,
-            Err(_) => Activation::Relu,
-        };
+        let activation = cell.level("activation").parse();
+        let activation = activation.unwrap_or(Activation::Relu);
         let pool = self.pool()?;
         let from = (self.lab.seed, cell.run);
         let descent = self.lab.pick(
@@ -316,33 +315,21 @@ impl Experiment for JammingPoint {
 
     /// With the share of the weights for random labels that true ones need, run by run.
     fn scores(&self, table: &Table) -> Result<Option<Table>, LandscapeExperimentsError> {
-        let place = |name: &str| table.factors().iter().position(|f| f == name).unwrap_or(0);
-        let labels = place("labels");
-        let measures: Vec<&str> = MEASURES.into_iter().chain(["share"]).collect();
-        let levels: Vec<(&str, &[&str])> = table
-            .factors()
-            .iter()
-            .map(|f| (f.as_str(), &[][..]))
-            .collect();
-        let mut scores = Table::new(&Design::product(&levels, 0, &measures));
+        let labels = table.factors().iter().position(|f| f == "labels");
+        let Some(labels) = labels else {
+            return Ok(None);
+        };
         let random = |row: &Row| {
             let mut levels = row.levels.clone();
             levels[labels] = RANDOM.into();
-            let mut others = table.rows.iter();
-            let other = others.find(|r| r.run == row.run && r.levels == levels)?;
-            Some(other.values[0])
+            let mut rows = table.rows.iter();
+            rows.find(|other| other.run == row.run && other.levels == levels)
         };
-        for row in &table.rows {
-            let share = match row.levels[labels].as_str() {
-                TRUE => random(row).map_or(f64::NAN, |other| row.values[0] / other),
-                _ => f64::NAN,
-            };
-            scores.rows.push(Row {
-                values: [&row.values[..], &[share]].concat(),
-                ..row.clone()
-            });
-        }
-        Ok(Some(scores))
+        let share = |row: &Row| match row.levels[labels].as_str() {
+            TRUE => random(row).map_or(f64::NAN, |other| row.values[0] / other.values[0]),
+            _ => f64::NAN,
+        };
+        Ok(Some(scored(table, &["share"], |row| vec![share(row)])))
     }
 
     fn together(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use polariscope_data::{Dataset, Labels, Split};
-use polariscope_graph::{Activation, Graph, Parametrisation, Shape, ZooOptions, zoo};
+use polariscope_graph::{Activation, Graph, Shape};
 use polariscope_random::Stream;
 
 use crate::machine::machine;
@@ -44,13 +44,17 @@ impl Family {
                 Family::Mlp { depth: depth + 1 },
             ]);
         }
-        let options = ZooOptions {
-            width: Some(1),
-            ..ZooOptions::default()
+        let family = Family::Named {
+            name: architecture.to_string(),
         };
-        zoo(architecture, &options)?;
-        let name = architecture.to_string();
-        Ok(vec![Family::Named { name }])
+        // Whether there is such a width, whatever the data will be.
+        let image = Shape::Image {
+            channels: 3,
+            height: 32,
+            width: 32,
+        };
+        family.graph(1, image, Activation::Relu)?;
+        Ok(vec![family])
     }
 
     /// Of a width, for two classes.
@@ -61,18 +65,10 @@ impl Family {
         activation: Activation,
     ) -> Result<Graph, LandscapeExperimentsError> {
         match self {
-            Family::Mlp { depth } => machine(&format!("mlp-{depth}x{width}"), input, activation),
-            Family::Named { name } => {
-                let options = ZooOptions {
-                    input: Some(input),
-                    outputs: Some(1),
-                    activation: Some(activation),
-                    parametrisation: Some(Parametrisation::Orthogonal),
-                    width: Some(width),
-                    ..ZooOptions::default()
-                };
-                Ok(zoo(name, &options)?)
+            Family::Mlp { depth } => {
+                machine((&format!("mlp-{depth}x{width}"), None), input, activation)
             }
+            Family::Named { name } => machine((name, Some(width)), input, activation),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Verdicts of `jamming-point` from tables that are made up, and a bracket that is measured.
 
-use polariscope_experiment::{Cell, Outcome, Table};
-use polariscope_landscape_experiments::Trial;
+use polariscope_diff::Place;
+use polariscope_experiment::{Cell, Outcome, Size, Table};
+use polariscope_landscape_experiments::{Lab, Trial, entry};
 
 use crate::made_up::{outcomes, table, trial, verdicts, with};
 
@@ -66,7 +67,7 @@ fn another_power_is_shown_wrong() {
     );
 }
 
-/// 200 points of the line with a gap around 0: the narrowest networks fit, and their count of weights is the number.
+/// 200 points of two clouds far apart: one or two units do, and N* is no more than their weights.
 #[test]
 fn an_easy_rule_needs_few_weights() {
     let trial = with("jamming-point", |lab| {
@@ -76,9 +77,18 @@ fn an_easy_rule_needs_few_weights() {
     let easy = |c: &&Cell| c.level("labels") == "true" && c.level("P") == "200";
     let cell = design.cells.iter().find(easy).unwrap();
     let values = trial.measure(cell).unwrap();
-    // 4 h + h² + h weights; h = 1 or 2.
-    assert!(values[0] <= 14.0, "{values:?}");
-    assert_eq!(trial.measure(cell).unwrap()[2..4].len(), 2);
+    let of = |name: &str| {
+        let place = design.measures.iter().position(|m| m == name);
+        values[place.unwrap()]
+    };
+    // 4h + h² + h weights and 2h + 1 biases.
+    let h = of("width");
+    assert!(h <= 2.0, "{values:?}");
+    assert_eq!(
+        [of("fits"), of("parameters")],
+        [5.0 * h + h * h, 7.0 * h + h * h + 1.0]
+    );
+    assert!(of("star") <= of("fits") && of("ratio") == 200.0 / of("star"));
 }
 
 #[test]
@@ -104,7 +114,17 @@ fn other_architectures() {
     let design = trial.design();
     assert!(design.cells.iter().all(|c| c.level("network") == "cnn-gap"));
     assert!(design.cells.iter().all(|c| c.level("labels") != "sphere"));
-    let fixed =
-        std::panic::catch_unwind(|| with("jamming-point", |l| l.architecture = "lenet".into()));
-    assert!(fixed.is_err(), "lenet has no width to scan");
+    let lab = Lab {
+        architecture: "lenet".into(),
+        data: String::new(),
+        scale: Size::Small,
+        runs: None,
+        seed: 0,
+        place: Place::default(),
+    };
+    let refused = (entry("jamming-point").unwrap().make)(&lab);
+    assert!(
+        refused.is_err_and(|e| e.is_usage()),
+        "lenet has no width to scan"
+    );
 }

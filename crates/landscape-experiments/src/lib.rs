@@ -8,6 +8,8 @@
 mod entries;
 mod error;
 mod lab;
+mod lazy;
+mod regimes;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;
@@ -40,7 +42,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 0] = [];
+pub static EXPERIMENTS: [Entry; 1] = [regimes::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

@@ -1,0 +1,133 @@
+//! What the experiments on regimes share: networks between lazy and feature learning, and how they are trained.
+//!
+//! Fully connected networks of width h under the NTK parametrisation, without biases, F = α (f − f₀), gradient flow on the
+//! soft hinge until y F > 1 for every training sample. The control parameter is α̃ = √h α: features are learnt where it is
+//! small, the tangent kernel stands still where it is large.
+
+use polariscope_data::{Dataset, Labels};
+use polariscope_diff::Device;
+use polariscope_experiment::Memo;
+use polariscope_graph::{Graph, ZooOptions, parse_file};
+use polariscope_landscape::{Flowed, flow};
+use polariscope_network::Weights;
+use polariscope_report::Axis;
+use polariscope_train::{Control, FlowConfig, Origin, Problem, Samples, StopReason};
+
+use crate::{Lab, LandscapeExperimentsError};
+
+/// 1/√(E sp₅(Z)²) of a standard normal Z: what makes softplus keep the second moment.
+const FACTOR: f64 = 1.404_383_347_6;
+
+/// How α̃ is called on axes.
+pub(crate) fn control() -> Axis {
+    Axis::log("α̃ = √h α")
+}
+
+/// `depth` hidden layers of `width` normalised softplus units and one output.
+pub(crate) fn network(
+    data: &Dataset,
+    depth: usize,
+    width: usize,
+) -> Result<Graph, LandscapeExperimentsError> {
+    let hidden = format!(
+        "{{ op = \"dense\", features = {width}, bias = false }}, {{ op = \"softplus\", beta = 5 }}, {{ op = \"scale\", by = {FACTOR} }}, "
+    );
+    let text = format!(
+        "parametrisation = \"ntk\"\nlayers = [{{ op = \"flatten\" }}, {}{{ op = \"dense\", features = 1, bias = false }}]",
+        hidden.repeat(depth)
+    );
+    let name = format!("fc-{depth}x{width}");
+    Ok(parse_file(
+        &text,
+        &name,
+        &ZooOptions::with_input(data.shape),
+    )?)
+}
+
+/// Gradient flow at α̃.
+pub(crate) fn regime(control: f64, width: usize) -> FlowConfig {
+    FlowConfig {
+        alpha: control / (width as f64).sqrt(),
+        origin: Origin::Initial,
+        ..FlowConfig::default()
+    }
+}
+
+/// Trains network `run` of the lab.
+pub(crate) fn train(
+    lab: &Lab,
+    graph: &Graph,
+    config: &FlowConfig,
+    sets: (Samples<'_>, Samples<'_>),
+    run: u64,
+) -> Result<Flowed<f64>, LandscapeExperimentsError> {
+    let weights = Weights::draw(graph, lab.seed, run);
+    Ok(flow(Device::Cpu, graph, config, sets, weights, |_| {
+        Control::Continue
+    })?)
+}
+
+/// Whether every training sample ended beyond the margin.
+pub(crate) fn fits<T>(net: &Flowed<T>) -> bool {
+    net.stop == StopReason::Margin
+}
+
+/// Share of samples whose class the sign of F does not give.
+pub(crate) fn error(f: &[f64], classes: &[u32]) -> f64 {
+    let wrong = f
+        .iter()
+        .zip(classes)
+        .filter(|(f, class)| u32::from(**f > 0.0) != **class);
+    wrong.count() as f64 / classes.len().max(1) as f64
+}
+
+/// Two classes to learn, made once.
+#[derive(Debug, Default)]
+pub(crate) struct Task(Memo<(), Dataset>);
+
+impl Task {
+    /// The samples of the lab: two classes, with a test set.
+    pub fn data(&self, lab: &Lab) -> Result<std::sync::Arc<Dataset>, LandscapeExperimentsError> {
+        self.0.get((), || binary(lab.samples()?))
+    }
+}
+
+/// Refuses what has not two classes and a test set.
+pub(crate) fn binary(data: Dataset) -> Result<Dataset, LandscapeExperimentsError> {
+    let wrong = |what: &str| {
+        Err(LandscapeExperimentsError::Question(format!(
+            "‹data {}› {what}; two classes and a test set would do, as in stripe?shape=10&train=100",
+            data.name
+        )))
+    };
+    match (data.classes, data.test.is_empty()) {
+        (2, false) => Ok(data),
+        (2, true) => wrong("has no test samples"),
+        (0, _) => wrong("has targets, not classes"),
+        (classes, _) => wrong(&format!("has {classes} classes")),
+    }
+}
+
+/// Both sets as samples, with the classes of the test set.
+pub(crate) fn sets(problem: &Problem) -> (Samples<'_>, Samples<'_>, &[u32]) {
+    let train = problem.train();
+    let test = problem.test().unwrap_or(train);
+    let classes = match &problem.data.test.y {
+        Labels::Classes(y) => y.as_slice(),
+        Labels::Targets { .. } => &[],
+    };
+    (train, test, classes)
+}
+
+/// The first samples of a set.
+pub(crate) fn first(samples: Samples<'_>, inputs: usize, count: usize) -> Samples<'_> {
+    let count = count.min(samples.len());
+    let y = match samples.y {
+        polariscope_train::Labels::Classes(y) => polariscope_train::Labels::Classes(&y[..count]),
+        targets => targets,
+    };
+    Samples {
+        x: &samples.x[..count * inputs],
+        y,
+    }
+}

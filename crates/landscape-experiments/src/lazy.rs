@@ -6,12 +6,15 @@
 
 use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
-use polariscope_experiment::Memo;
+use polariscope_experiment::{Claim, Memo, Outcome, Select, Table, Test, shown};
 use polariscope_graph::{Graph, ZooOptions, parse_file};
-use polariscope_landscape::{Flowed, flow};
+use polariscope_landscape::{Flowed, LandscapeError, flow};
 use polariscope_network::Weights;
 use polariscope_report::Axis;
-use polariscope_train::{Control, FlowConfig, Origin, Problem, Samples, StopReason};
+use polariscope_stats::{Estimate, student_quantile};
+use polariscope_train::{
+    Control, Flow, FlowConfig, Origin, Problem, Samples, StopReason, TrainError,
+};
 
 use crate::{Lab, LandscapeExperimentsError};
 
@@ -53,23 +56,26 @@ pub(crate) fn regime(control: f64, width: usize) -> FlowConfig {
     }
 }
 
-/// Trains network `run` of the lab.
+/// Trains network `run` of the lab; `None` where the flow stalls before it ends.
 pub(crate) fn train(
     lab: &Lab,
     graph: &Graph,
     config: &FlowConfig,
     sets: (Samples<'_>, Samples<'_>),
     run: u64,
-) -> Result<Flowed<f64>, LandscapeExperimentsError> {
+) -> Result<Option<Flowed<f64>>, LandscapeExperimentsError> {
     let weights = Weights::draw(graph, lab.seed, run);
-    Ok(flow(Device::Cpu, graph, config, sets, weights, |_| {
-        Control::Continue
-    })?)
+    let watch = |_: &Flow<'_, f64>| Control::Continue;
+    match flow(Device::Cpu, graph, config, sets, weights, watch) {
+        Ok(net) => Ok(Some(net)),
+        Err(LandscapeError::Train(TrainError::Stalled { .. })) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
 }
 
-/// Whether every training sample ended beyond the margin.
-pub(crate) fn fits<T>(net: &Flowed<T>) -> bool {
-    net.stop == StopReason::Margin
+/// The network, if every training sample ended beyond the margin.
+pub(crate) fn fitted(net: Option<Flowed<f64>>) -> Option<Flowed<f64>> {
+    net.filter(|net| net.stop == StopReason::Margin)
 }
 
 /// Share of samples whose class the sign of F does not give.
@@ -130,4 +136,46 @@ pub(crate) fn first(samples: Samples<'_>, inputs: usize, count: usize) -> Sample
         x: &samples.x[..count * inputs],
         y,
     }
+}
+
+/// Which regime has the lower test error where the interval of 95 % says so, with the statistic: `lazy` and `feature` are
+/// conditions and what they are called, `who` says of which networks.
+pub(crate) fn winner(
+    table: &Table,
+    who: &str,
+    lazy: (&Select, &str),
+    feature: (&Select, &str),
+) -> Option<String> {
+    let claim = Claim::new(
+        "",
+        Test::Above {
+            measure: "error",
+            upper: lazy.0.clone(),
+            lower: feature.0.clone(),
+        },
+    );
+    let judged = claim.judge(table);
+    let mean = judged.statistic?;
+    let error = 100.0 * mean.standard_error?;
+    let difference = Estimate {
+        value: 100.0 * mean.value,
+        standard_error: error,
+        samples: mean.runs as u64,
+    };
+    let wins = match judged.outcome {
+        Outcome::Holds => "feature learning generalises better",
+        Outcome::Fails => "lazy training generalises better",
+        Outcome::Undecided => "which regime generalises better cannot be told",
+    };
+    let side = |of: &Select| shown(table.mean(of, "error"), 0.01);
+    let half = student_quantile(0.975, mean.runs as f64 - 1.0) * error;
+    Some(format!(
+        "{who} {wins}: the test error is {} % {} and {} % {}; lazy less feature {} points over {} runs, with an interval of 95 % of ± {half:.1}.",
+        side(feature.0),
+        feature.1,
+        side(lazy.0),
+        lazy.1,
+        difference.pair(),
+        mean.runs,
+    ))
 }

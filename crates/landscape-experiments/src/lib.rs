@@ -9,6 +9,7 @@ mod entries;
 mod error;
 mod lab;
 mod lazy;
+mod phase_diagram;
 mod regimes;
 
 pub use entries::entries;
@@ -42,7 +43,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 1] = [regimes::ENTRY];
+pub static EXPERIMENTS: [Entry; 2] = [regimes::ENTRY, phase_diagram::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

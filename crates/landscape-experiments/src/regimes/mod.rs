@@ -17,7 +17,7 @@ use polariscope_landscape::{Kernels, POINTS, Start};
 use polariscope_network::Weights;
 use polariscope_train::{FlowConfig, Problem};
 
-use crate::lazy::{Task, error, first, fits, network, regime, sets, train};
+use crate::lazy::{Task, error, first, fitted, network, regime, sets, train};
 use crate::{Entry, Lab, LandscapeExperimentsError};
 
 /// In the list.
@@ -54,8 +54,7 @@ const MEASURES: [&str; 13] = [
     "kernel", "weights", "first", "middle", "last", "half", "slowness", "lag", "error", "steps",
     "fitted", "gap", "time",
 ];
-/// Places of two of them.
-const STEPS: usize = 9;
+/// Place of one of them.
 const FITTED: usize = 10;
 
 struct Regimes {
@@ -228,12 +227,11 @@ impl Experiment for Regimes {
         let (learn, test, classes) = sets(&problem);
         let config = regime(control, width);
         let net = train(&self.lab, graph, &config, (learn, test), cell.run)?;
-        if !fits(&net) {
+        let Some(net) = fitted(net) else {
             let mut values = vec![f64::NAN; MEASURES.len() + KEPT];
-            values[STEPS] = net.steps as f64;
             values[FITTED] = 0.0;
             return Ok(values);
-        }
+        };
         let initial = Weights::<f64>::draw(graph, self.lab.seed, cell.run);
         let few = first(test, graph.input().len(), KEPT.max(POINTS));
         let start = Start::new(Device::Cpu, graph, &initial, (learn, few), POINTS)?;
@@ -244,8 +242,10 @@ impl Experiment for Regimes {
                     max_time: SOON,
                     ..config.clone()
                 };
-                let net = train(&self.lab, graph, &soon, (learn, few), cell.run)?;
-                start.motion(&net.weights)?.layers
+                match train(&self.lab, graph, &soon, (learn, few), cell.run)? {
+                    Some(net) => start.motion(&net.weights)?.layers,
+                    None => Vec::new(),
+                }
             }
             false => Vec::new(),
         };
@@ -366,14 +366,4 @@ fn with_spread(table: &Table) -> Table {
         });
     }
     scores
-}
-
-/// A claim that is open from the start: which side has the lower test error.
-fn lazy_is_worse(width: usize) -> Test {
-    Test::Contrast {
-        measure: "error",
-        scale: Scale::Linear,
-        terms: vec![(1.0, at(width, LAZY)), (-1.0, at(width, FEATURE))],
-        wanted: Wanted::Positive,
-    }
 }

@@ -1,13 +1,10 @@
 //! Words and figures.
 
-use polariscope_experiment::{
-    Answers, Claim, Curves, Grid, Outcome, Pivot, Table, View, levels, shown,
-};
+use polariscope_experiment::{Answers, Curves, Grid, Pivot, Table, View, levels, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
-use polariscope_stats::{Estimate, student_quantile};
 
-use super::{ENTRY, FEATURE, LAZY, Regimes, at, decades, lazy_is_worse};
-use crate::lazy::control;
+use super::{ENTRY, FEATURE, LAZY, Regimes, at, decades};
+use crate::lazy::{control, winner};
 
 impl View for Regimes {
     fn name(&self) -> &'static str {
@@ -257,29 +254,14 @@ fn fixed_alpha(table: &Table) -> Section {
 
 /// Which side has the lower test error, with the statistic.
 fn verdict(table: &Table, h: usize) -> Option<String> {
-    let judged = Claim::new("", lazy_is_worse(h)).judge(table);
-    let mean = judged.statistic?;
-    let error = mean.standard_error?;
-    let difference = Estimate {
-        value: 100.0 * mean.value,
-        standard_error: 100.0 * error,
-        samples: mean.runs as u64,
-    };
-    let side = |c: &str| shown(table.mean(&at(h, c), "error"), 0.01);
-    let wins = match judged.outcome {
-        Outcome::Holds => "feature learning generalises better",
-        Outcome::Fails => "lazy training generalises better",
-        Outcome::Undecided => "which regime generalises better cannot be told",
-    };
-    let points = student_quantile(0.975, mean.runs as f64 - 1.0) * error * 100.0;
-    Some(format!(
-        "At h = {h} {wins}: the test error is {} % at α̃ = {FEATURE} and {} % at α̃ = 10⁵; lazy less feature {} points over {} initial weights, \
-         with an interval of 95 % of ± {points:.1}.",
-        side(FEATURE),
-        side(LAZY),
-        difference.pair(),
-        mean.runs,
-    ))
+    let (lazy, feature) = (at(h, LAZY), at(h, FEATURE));
+    let said = [format!("at α̃ = {LAZY}"), format!("at α̃ = {FEATURE}")];
+    winner(
+        table,
+        &format!("At h = {h}"),
+        (&lazy, &said[0]),
+        (&feature, &said[1]),
+    )
 }
 
 /// Networks that are left out.

@@ -179,3 +179,15 @@ pub(crate) fn winner(
         mean.runs,
     ))
 }
+
+/// Networks that are left out because they do not fit, in words.
+pub(crate) fn left_out(table: &Table) -> Option<String> {
+    let fitted = table.values(&Select::default(), "fitted");
+    let not = fitted.iter().filter(|(_, y)| *y < 1.0).count();
+    (not > 0).then(|| {
+        format!(
+            "{not} of {} networks did not bring every training sample beyond the margin within the steps allowed; nothing else is said of them.",
+            fitted.len()
+        )
+    })
+}

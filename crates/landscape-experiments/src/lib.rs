@@ -11,6 +11,7 @@ mod lab;
 mod lazy;
 mod phase_diagram;
 mod regimes;
+mod stripe;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;
@@ -43,7 +44,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 2] = [regimes::ENTRY, phase_diagram::ENTRY];
+pub static EXPERIMENTS: [Entry; 3] = [regimes::ENTRY, phase_diagram::ENTRY, stripe::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

@@ -4,7 +4,7 @@ use polariscope_experiment::{Answers, Curves, Grid, Pivot, Table, View, levels, 
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 
 use super::{ENTRY, FEATURE, LAZY, Regimes, at, decades};
-use crate::lazy::{control, winner};
+use crate::lazy::{control, left_out, winner};
 
 impl View for Regimes {
     fn name(&self) -> &'static str {
@@ -33,7 +33,7 @@ impl View for Regimes {
     fn words(&self, table: &Table) -> String {
         let widths = self.widths();
         let verdicts = widths.iter().filter_map(|&h| verdict(table, h));
-        let words: Vec<String> = verdicts.chain(unfit(table)).collect();
+        let words: Vec<String> = verdicts.chain(left_out(table)).collect();
         words.join(" ")
     }
 
@@ -262,16 +262,4 @@ fn verdict(table: &Table, h: usize) -> Option<String> {
         (&lazy, &said[0]),
         (&feature, &said[1]),
     )
-}
-
-/// Networks that are left out.
-fn unfit(table: &Table) -> Option<String> {
-    let fitted = table.values(&polariscope_experiment::Select::default(), "fitted");
-    let not = fitted.iter().filter(|(_, y)| *y < 1.0).count();
-    (not > 0).then(|| {
-        format!(
-            "{not} of {} networks did not bring every training sample beyond the margin within the steps allowed; nothing else is said of them.",
-            fitted.len()
-        )
-    })
 }

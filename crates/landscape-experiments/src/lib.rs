@@ -7,6 +7,7 @@
 
 mod entries;
 mod error;
+mod kernel_pca;
 mod lab;
 mod lazy;
 mod phase_diagram;
@@ -44,7 +45,12 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 3] = [regimes::ENTRY, phase_diagram::ENTRY, stripe::ENTRY];
+pub static EXPERIMENTS: [Entry; 4] = [
+    regimes::ENTRY,
+    phase_diagram::ENTRY,
+    stripe::ENTRY,
+    kernel_pca::ENTRY,
+];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

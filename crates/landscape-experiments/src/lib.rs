@@ -7,7 +7,9 @@
 
 mod entries;
 mod error;
+mod jamming;
 mod lab;
+mod machine;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;
@@ -40,7 +42,7 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 0] = [];
+pub static EXPERIMENTS: [Entry; 1] = [jamming::ENTRY];
 
 /// The experiment of a name.
 pub fn entry(name: &str) -> Option<&'static Entry> {

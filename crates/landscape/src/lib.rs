@@ -2,6 +2,10 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod dead;
+pub mod descent;
 mod error;
+pub mod gaps;
+pub mod hessian;
 
 pub use error::LandscapeError;

@@ -59,7 +59,7 @@ impl Objective {
     }
 
     /// F of outputs `f`; an empty `f0` is 0.
-    pub(crate) fn predictor<'a, T: Real>(
+    pub fn predictor<'a, T: Real>(
         &self,
         f: &'a [T],
         f0: &'a [T],

@@ -1,0 +1,7 @@
+//! Every integration test of the crate in one program, a module a subject.
+
+mod dead;
+mod descent;
+mod gaps;
+mod hessian;
+mod pytorch;

@@ -64,11 +64,9 @@ impl<T: Float> Follower<T> {
     pub fn look(&self, weights: &Weights<T>, step: u64) -> Result<Snapshot, EmpiricalError> {
         let kernel = self.kernel(weights)?;
         let n = self.samples;
-        let pairs = kernel.iter().zip(&self.start);
-        let change: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
         Ok(Snapshot {
             step,
-            change: norm(&change) / norm(&self.start),
+            change: change(&kernel, &self.start),
             alignment: inner(&kernel, &self.targets) / (norm(&kernel) * norm(&self.targets)),
             mean_diagonal: (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n as f64,
         })
@@ -135,6 +133,13 @@ fn outer(labels: Labels<'_>, n: usize) -> Result<Vec<f64>, TrainError> {
             wanted: "take more of them: alignment needs labels that differ",
         }),
     }
+}
+
+/// ‖Θ − Θ₀‖/‖Θ₀‖.
+pub fn change(kernel: &[f64], start: &[f64]) -> f64 {
+    let pairs = kernel.iter().zip(start);
+    let change: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
+    norm(&change) / norm(start)
 }
 
 fn inner(a: &[f64], b: &[f64]) -> f64 {

@@ -5,7 +5,7 @@
 //! they are needed again, and the block size follows from a bound on the memory. On a GPU they never leave it.
 //!
 //! - [`among`], [`between`]: the kernel.
-//! - [`evolution`], [`Follower`]: how training moves it.
+//! - [`evolution`], [`Follower`], [`change`]: how training moves it.
 //! - [`convergence`]: ‖Θ̂ − Θ‖/‖Θ‖ against the width, which falls as n^{−½} (Eq. 8).
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use convergence::{Convergence, convergence};
-pub use evolution::{Follower, Snapshot, evolution};
+pub use evolution::{Follower, Snapshot, change, evolution};
 
 /// A number type that matrices can be multiplied in.
 pub trait Float: Number + faer::traits::RealField {}

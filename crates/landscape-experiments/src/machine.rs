@@ -25,7 +25,7 @@ pub(crate) fn machine(
     let options = ZooOptions {
         input: Some(input),
         outputs: Some(1),
-        activation: Some(activation),
+        activation: Some(activation.into()),
         parametrisation: Some(Parametrisation::Orthogonal),
         ..ZooOptions::default()
     };

@@ -4,8 +4,17 @@
 
 pub mod dead;
 pub mod descent;
+pub mod effective;
 mod error;
+mod flow;
+mod frozen;
 pub mod gaps;
+mod halving;
 pub mod hessian;
+mod motion;
+pub mod spread;
 
 pub use error::LandscapeError;
+pub use flow::{Flowed, flow};
+pub use frozen::{Frozen, Kernels};
+pub use motion::{Motion, POINTS, Start};

@@ -18,6 +18,7 @@ mod covariance;
 mod eigen;
 mod krylov;
 mod product;
+mod singular;
 
 pub use cholesky::{Cholesky, Conditioning, NotPositiveDefinite, jitters, mean_diagonal};
 pub use covariance::{apply, covariance, covariance_about, orthonormalise};
@@ -26,3 +27,4 @@ pub use krylov::{Extremes, Quadrature, Ritz, Wanted, extremes, quadrature};
 pub use product::{
     add_symmetric_product, mirror, product, product_transposed, subtract_outer, transposed_product,
 };
+pub use singular::singular_values;

@@ -59,11 +59,7 @@ impl Objective {
     }
 
     /// F of outputs `f`; an empty `f0` is 0.
-    pub fn predictor<'a, T: Real>(
-        &self,
-        f: &'a [T],
-        f0: &'a [T],
-    ) -> impl Iterator<Item = T> + 'a {
+    pub fn predictor<'a, T: Real>(&self, f: &'a [T], f0: &'a [T]) -> impl Iterator<Item = T> + 'a {
         let alpha = T::from_f64(self.alpha);
         let f0 = f0.iter().copied().chain(std::iter::repeat(T::ZERO));
         f.iter().zip(f0).map(move |(&f, f0)| alpha * (f - f0))

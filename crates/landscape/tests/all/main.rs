@@ -2,6 +2,8 @@
 
 mod dead;
 mod descent;
+mod frozen;
 mod gaps;
 mod hessian;
+mod motion;
 mod pytorch;

@@ -50,7 +50,50 @@ impl Default for FlowConfig {
     }
 }
 
+/// Factor on dt after a refused step.
+const SHRINK: f64 = 0.1;
+/// Factor on dt after a step well inside the bounds.
+const GROW: f64 = 1.1;
+
+/// What becomes of a step that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// It is not made: something changes too much.
+    Refused,
+    /// It is made.
+    Accepted,
+    /// It is made, and a longer one may be tried next.
+    Easy,
+}
+
+impl Tried {
+    /// Factor on dt.
+    pub fn factor(self) -> f64 {
+        match self {
+            Tried::Refused => SHRINK,
+            Tried::Accepted => 1.0,
+            Tried::Easy => GROW,
+        }
+    }
+}
+
 impl FlowConfig {
+    /// What becomes of a step that changes α f by `output` at most and the gradient by `gradient`, relatively.
+    pub fn judge(&self, output: f64, gradient: f64) -> Tried {
+        let (output, gradient) = (
+            output / self.max_output_change,
+            gradient / self.max_gradient_change,
+        );
+        if output < 0.5 && gradient < 0.5 {
+            Tried::Easy
+        } else if output < 1.0 && gradient < 1.0 {
+            Tried::Accepted
+        } else {
+            // NaN comes here.
+            Tried::Refused
+        }
+    }
+
     /// With another loss, and the margin that goes with it.
     pub fn of(loss: Loss) -> Self {
         let default = FlowConfig::default();

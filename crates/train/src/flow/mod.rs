@@ -28,14 +28,9 @@ use crate::{
     Batch, BatchGradient, Control, Evaluator, Labels, Objective, Origin, Samples, TrainError,
 };
 
-pub use config::FlowConfig;
+pub use config::{FlowConfig, Tried};
 pub use history::{FlowRow, flow_csv};
 pub use state::FlowState;
-
-/// Factor on dt after a refused step.
-const SHRINK: f64 = 0.1;
-/// Factor on dt after a step well inside the bounds.
-const GROW: f64 = 1.1;
 
 /// Why a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -300,10 +295,13 @@ impl<'a, T: Number> Flow<'a, T> {
             let dt = self.state.dt.min(left);
             self.propose(dt);
             self.look()?;
-            let output = self.output_change() / self.config.max_output_change;
-            let gradient = self.gradient_change() / self.config.max_gradient_change;
-            // Written so that NaN is refused.
-            if output < 1.0 && gradient < 1.0 && self.there.loss.is_finite() {
+            let tried = match self.there.loss.is_finite() {
+                true => self
+                    .config
+                    .judge(self.output_change(), self.gradient_change()),
+                false => Tried::Refused,
+            };
+            if tried != Tried::Refused {
                 std::mem::swap(&mut self.state.weights, &mut self.trial);
                 self.gradient.follow_statistics(&mut self.state.weights);
                 std::mem::swap(&mut self.here, &mut self.there);
@@ -313,8 +311,8 @@ impl<'a, T: Number> Flow<'a, T> {
                     self.config.max_time
                 };
                 self.state.accepted += 1;
-                if dt < left && output < 0.5 && gradient < 0.5 {
-                    self.state.dt *= GROW;
+                if dt < left {
+                    self.state.dt *= tried.factor();
                 }
                 let due = self.state.accepted.is_multiple_of(self.config.row_every);
                 return if due || self.stops().is_some() {
@@ -331,7 +329,7 @@ impl<'a, T: Number> Flow<'a, T> {
                 });
             }
             self.state.rejected += 1;
-            self.state.dt = dt * SHRINK;
+            self.state.dt = dt * tried.factor();
         }
     }
 

@@ -15,7 +15,7 @@ pub enum LandscapeExperimentsError {
     Question(String),
     /// The architecture could not be built.
     #[error(transparent)]
-    Graph(#[from] GraphError),
+    Graph(Box<GraphError>),
     /// The data could not be had.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -43,6 +43,12 @@ impl LandscapeExperimentsError {
             LandscapeExperimentsError::Train(e) => e.is_usage(),
             LandscapeExperimentsError::Landscape(e) => e.is_usage(),
         }
+    }
+}
+
+impl From<GraphError> for LandscapeExperimentsError {
+    fn from(e: GraphError) -> Self {
+        LandscapeExperimentsError::Graph(Box::new(e))
     }
 }
 

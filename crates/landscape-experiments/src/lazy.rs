@@ -7,7 +7,7 @@
 use polariscope_data::{Dataset, Labels};
 use polariscope_diff::Device;
 use polariscope_experiment::{Claim, Memo, Outcome, Select, Table, Test, shown};
-use polariscope_graph::{Graph, ZooOptions, parse_file};
+use polariscope_graph::{Activation, Graph, Nonlinearity, Parametrisation, ZooOptions, zoo};
 use polariscope_landscape::{Flowed, LandscapeError, flow};
 use polariscope_network::Weights;
 use polariscope_report::Axis;
@@ -17,9 +17,6 @@ use polariscope_train::{
 };
 
 use crate::{Lab, LandscapeExperimentsError};
-
-/// 1/√(E sp₅(Z)²) of a standard normal Z: what makes softplus keep the second moment.
-const FACTOR: f64 = 1.404_383_347_6;
 
 /// How α̃ is called on axes.
 pub(crate) fn control() -> Axis {
@@ -32,19 +29,20 @@ pub(crate) fn network(
     depth: usize,
     width: usize,
 ) -> Result<Graph, LandscapeExperimentsError> {
-    let hidden = format!(
-        "{{ op = \"dense\", features = {width}, bias = false }}, {{ op = \"softplus\", beta = 5 }}, {{ op = \"scale\", by = {FACTOR} }}, "
-    );
-    let text = format!(
-        "parametrisation = \"ntk\"\nlayers = [{{ op = \"flatten\" }}, {}{{ op = \"dense\", features = 1, bias = false }}]",
-        hidden.repeat(depth)
-    );
-    let name = format!("fc-{depth}x{width}");
-    Ok(parse_file(
-        &text,
-        &name,
-        &ZooOptions::with_input(data.shape),
-    )?)
+    let options = ZooOptions {
+        outputs: Some(1),
+        activation: Some(Nonlinearity::Normalised {
+            normalised: Activation::Softplus { beta: 5.0 },
+        }),
+        parametrisation: Some(Parametrisation::Ntk {
+            w_std: 1.0,
+            b_std: 0.0,
+        }),
+        depth: Some(depth),
+        width: Some(width),
+        ..ZooOptions::with_input(data.shape)
+    };
+    Ok(zoo("fcn", &options)?)
 }
 
 /// Gradient flow at α̃.
@@ -85,6 +83,15 @@ pub(crate) fn error(f: &[f64], classes: &[u32]) -> f64 {
         .zip(classes)
         .filter(|(f, class)| u32::from(**f > 0.0) != **class);
     wrong.count() as f64 / classes.len().max(1) as f64
+}
+
+/// A specification of data without its path.
+pub(crate) fn called(data: &str) -> String {
+    let (head, parameters) = match data.split_once('?') {
+        Some((head, parameters)) => (head, format!("?{parameters}")),
+        None => (data, String::new()),
+    };
+    head.split(':').next().unwrap_or(head).to_string() + &parameters
 }
 
 /// Two classes to learn, made once.

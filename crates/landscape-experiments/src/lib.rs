@@ -7,9 +7,11 @@
 
 mod entries;
 mod error;
+mod jamming;
 mod kernel_pca;
 mod lab;
 mod lazy;
+mod machine;
 mod phase_diagram;
 mod regimes;
 mod stripe;
@@ -45,7 +47,8 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 4] = [
+pub static EXPERIMENTS: [Entry; 5] = [
+    jamming::ENTRY,
     regimes::ENTRY,
     phase_diagram::ENTRY,
     stripe::ENTRY,

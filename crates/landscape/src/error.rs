@@ -17,7 +17,7 @@ pub enum LandscapeError {
     Question(String),
     /// A network that cannot be built.
     #[error(transparent)]
-    Graph(#[from] GraphError),
+    Graph(Box<GraphError>),
     /// Samples that cannot be had.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -30,9 +30,19 @@ pub enum LandscapeError {
     /// A run that cannot start, or that cannot go on.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// A descent whose loss or outputs stopped being numbers.
+    #[error("training diverged after {step} steps with loss {loss}: ‹rate {}› is a tenth of it", rate / 10.0)]
+    Diverged {
+        /// Updates made.
+        step: u64,
+        /// L.
+        loss: f64,
+        /// The learning rate then.
+        rate: f64,
+    },
     /// No tangent kernel.
     #[error(transparent)]
-    Tangent(#[from] EmpiricalError),
+    Tangent(Box<EmpiricalError>),
     /// A matrix with NaN or infinity in it.
     #[error(transparent)]
     Eigen(#[from] EigenError),
@@ -56,7 +66,21 @@ impl LandscapeError {
             LandscapeError::Network(e) => e.is_usage(),
             LandscapeError::Train(e) => e.is_usage(),
             LandscapeError::Tangent(e) => e.is_usage(),
-            LandscapeError::Eigen(_) | LandscapeError::Stopped(_) => false,
+            LandscapeError::Diverged { .. }
+            | LandscapeError::Eigen(_)
+            | LandscapeError::Stopped(_) => false,
         }
+    }
+}
+
+impl From<GraphError> for LandscapeError {
+    fn from(e: GraphError) -> Self {
+        LandscapeError::Graph(Box::new(e))
+    }
+}
+
+impl From<EmpiricalError> for LandscapeError {
+    fn from(e: EmpiricalError) -> Self {
+        LandscapeError::Tangent(Box::new(e))
     }
 }

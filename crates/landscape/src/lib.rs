@@ -2,11 +2,17 @@
 //! regime it trains.
 #![forbid(unsafe_code)]
 
+pub mod dead;
+pub mod descent;
+pub mod effective;
 mod error;
 mod flow;
 mod frozen;
+pub mod gaps;
 mod halving;
+pub mod hessian;
 mod motion;
+pub mod spread;
 
 pub use error::LandscapeError;
 pub use flow::{Flowed, flow};

@@ -16,9 +16,15 @@
 mod cholesky;
 mod covariance;
 mod eigen;
+mod krylov;
 mod product;
+mod singular;
 
 pub use cholesky::{Cholesky, Conditioning, NotPositiveDefinite, jitters, mean_diagonal};
 pub use covariance::{apply, covariance, covariance_about, orthonormalise};
 pub use eigen::{EigenError, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, to_one};
-pub use product::{product, product_transposed, subtract_outer, transposed_product};
+pub use krylov::{Extremes, Quadrature, Ritz, Wanted, extremes, quadrature};
+pub use product::{
+    add_symmetric_product, mirror, product, product_transposed, subtract_outer, transposed_product,
+};
+pub use singular::singular_values;

@@ -41,6 +41,33 @@ pub fn subtract_outer(c: &mut [f64], a: &[f64], k: usize) {
     });
 }
 
+/// C + Aᵀ B in the place of C, where the sum is known to be symmetric: on and below the diagonal. A and B have rows as
+/// long as those of C.
+pub fn add_symmetric_product(c: &mut [f64], a: &[f64], b: &[f64], columns: usize) {
+    let (a, b) = (rows(a, columns), rows(b, columns));
+    if a.nrows() == 0 {
+        return;
+    }
+    let blocks = c.par_chunks_mut(ROWS * columns).enumerate();
+    blocks.for_each(|(block, c)| {
+        let (first, rows) = (block * ROWS, c.len() / columns);
+        let c = MatMut::from_row_major_slice_mut(c, rows, columns);
+        let left = a.subcols(first, rows).transpose();
+        let c = c.subcols_mut(0, first + rows);
+        let right = b.subcols(0, first + rows);
+        matmul(c, Accum::Add, left, right, 1.0, Par::Seq);
+    });
+}
+
+/// Copies what is below the diagonal above it.
+pub fn mirror(c: &mut [f64], columns: usize) {
+    for i in 0..columns {
+        for j in 0..i {
+            c[j * columns + i] = c[i * columns + j];
+        }
+    }
+}
+
 /// A row-major matrix of rows of `columns` numbers.
 fn rows(a: &[f64], columns: usize) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(a, a.len() / columns.max(1), columns)
@@ -79,6 +106,20 @@ mod tests {
         // [[1,3,5],[2,4,6]] times [[1],[1],[1]].
         let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         assert_eq!(transposed_product(&a, &[1.0; 3], 3, 1), [9.0, 12.0]);
+    }
+
+    /// Σ a aᵀ weighted, over more than one block of rows: entry (i, j) is i·j·(1·1 + 2·2·3).
+    #[test]
+    fn symmetric() {
+        let n = ROWS + 5;
+        let row = |times: f64| (0..n).map(move |i| times * i as f64);
+        let a: Vec<f64> = row(1.0).chain(row(2.0)).collect();
+        let b: Vec<f64> = row(1.0).chain(row(6.0)).collect();
+        let mut c = vec![1.0; n * n];
+        add_symmetric_product(&mut c, &a, &b, n);
+        mirror(&mut c, n);
+        let expected = |at: usize| 1.0 + 13.0 * ((at / n) * (at % n)) as f64;
+        assert!((0..n * n).all(|at| c[at] == expected(at)));
     }
 
     /// 10 − a aᵀ for rows of one number, over more than one block.

@@ -16,7 +16,7 @@ pub use cost::{samples_a_task, samples_on_a_gpu};
 pub use dipole::{Differences, Dipole, differences};
 pub use error::NetworkError;
 pub use gpu::{Card, Draws, GpuNetworks};
-pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower};
+pub use lower::{BatchStatistics, Lowered, Mask, Mode, lower, lower_through};
 pub use network::{Network, Scalar};
 pub use polariscope_graph::multiplications;
 pub use products::{Rows, gradient_products};

@@ -47,6 +47,8 @@ pub struct Lowered {
     pub x: Id,
     /// Parameters and buffers, in the order of [`Graph::params`].
     pub params: Vec<Id>,
+    /// What every node computes, in the order of [`Graph::nodes`].
+    pub nodes: Vec<Id>,
     /// Output, N × outputs.
     pub output: Id,
     /// Batch-norm statistics, in training mode.
@@ -57,12 +59,22 @@ pub struct Lowered {
 
 /// Expressions of a graph for `batch` samples.
 pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
+    lower_through(graph, batch, mode, |_, _, value| value)
+}
+
+/// The same with what `see` makes of the value of every node, by its index: derivatives in the middle of a network.
+pub fn lower_through(
+    graph: &Graph,
+    batch: usize,
+    mode: Mode,
+    mut see: impl FnMut(&mut Trace, usize, Id) -> Id,
+) -> Lowered {
     let (mut lowering, x) = Lowering::new(graph, batch, mode);
     let mut values: Vec<Id> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
+    for (i, node) in graph.nodes.iter().enumerate() {
         let inputs: Vec<Id> = node.inputs.iter().map(|i| values[i.0]).collect();
         let value = lowering.node(node, x, &inputs);
-        values.push(value);
+        values.push(see(&mut lowering.t, i, value));
     }
     let output = values[values.len() - 1];
     let outputs = graph.output().len();
@@ -78,6 +90,7 @@ pub fn lower(graph: &Graph, batch: usize, mode: Mode) -> Lowered {
         trace,
         x,
         params,
+        nodes: values,
         output,
         statistics,
         masks,

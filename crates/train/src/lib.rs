@@ -50,7 +50,7 @@ pub use ensemble::ensemble;
 pub use error::{Diverged, TrainError};
 pub use evaluate::{Evaluator, Metrics};
 pub use flow::{Flow, FlowConfig, FlowRow, FlowState, StopReason, Tried, flow_csv};
-pub use hessian::LossHessian;
+pub use hessian::{Local, LossHessian, Matrix};
 pub use history::{Row, csv};
 pub use loss::Loss;
 pub use objective::{Objective, Origin};

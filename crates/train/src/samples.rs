@@ -44,7 +44,7 @@ impl Samples<'_> {
     }
 
     /// Checks that the network can read the inputs and has outputs for the labels.
-    pub(crate) fn check(&self, graph: &Graph, part: &'static str) -> Result<(), TrainError> {
+    pub fn check(&self, graph: &Graph, part: &'static str) -> Result<(), TrainError> {
         let (sample, outputs) = (graph.input().len(), graph.output().len());
         if self.is_empty() {
             return Err(TrainError::Empty { part });
@@ -82,7 +82,7 @@ impl Samples<'_> {
     }
 
     /// Targets of all samples, N × outputs.
-    pub(crate) fn targets<T: Real>(&self, loss: Loss, outputs: usize) -> Vec<T> {
+    pub fn targets<T: Real>(&self, loss: Loss, outputs: usize) -> Vec<T> {
         match self.y {
             Labels::Targets { values, .. } => values.iter().map(|&y| widen(y)).collect(),
             Labels::Classes(classes) => {

@@ -4,7 +4,7 @@ use polariscope_experiment::{Answers, Grid, Table, View, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 
 use super::{ENTRY, ERRORS, FIRST, KernelPca, REGIMES, SAMPLES, TOP, WIDTH, at, errors};
-use crate::lazy::{left_out, winner};
+use crate::lazy::{called, left_out, winner};
 
 const KERNELS: [&str; 2] = ["before", "after"];
 
@@ -14,7 +14,7 @@ impl View for KernelPca {
     }
 
     fn title(&self) -> String {
-        format!("Labels on the tangent kernel of {}", self.lab.data)
+        format!("Labels on the tangent kernel of {}", called(&self.lab.data))
     }
 
     fn asked(&self) -> String {

@@ -5,7 +5,7 @@ use polariscope_report::{Axis, ColourMap, Contour, HeatMap, Section, Stroke};
 
 use super::lines::Plane;
 use super::{ENTRY, FEATURE, LAZY, NETS, PhaseDiagram, WIDE, at};
-use crate::lazy::winner;
+use crate::lazy::{called, winner};
 
 /// ‖ΔΘ‖/‖Θ₀‖ of the contours.
 const LEVELS: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
@@ -16,7 +16,7 @@ impl View for PhaseDiagram {
     }
 
     fn title(&self) -> String {
-        format!("Phases of training on {}", self.lab.data)
+        format!("Phases of training on {}", called(&self.lab.data))
     }
 
     fn asked(&self) -> String {

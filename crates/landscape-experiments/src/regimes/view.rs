@@ -4,7 +4,7 @@ use polariscope_experiment::{Answers, Curves, Grid, Pivot, Table, View, levels, 
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 
 use super::{ENTRY, FEATURE, LAZY, Regimes, at, decades};
-use crate::lazy::{control, left_out, winner};
+use crate::lazy::{called, control, left_out, winner};
 
 impl View for Regimes {
     fn name(&self) -> &'static str {
@@ -12,7 +12,10 @@ impl View for Regimes {
     }
 
     fn title(&self) -> String {
-        format!("Between lazy and feature learning on {}", self.lab.data)
+        format!(
+            "Between lazy and feature learning on {}",
+            called(&self.lab.data)
+        )
     }
 
     fn asked(&self) -> String {

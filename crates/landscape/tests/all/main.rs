@@ -1,4 +1,9 @@
-//! Tests of the library, a module a subject.
+//! Every integration test of the crate in one program, a module a subject.
 
+mod dead;
+mod descent;
 mod frozen;
+mod gaps;
+mod hessian;
 mod motion;
+mod pytorch;

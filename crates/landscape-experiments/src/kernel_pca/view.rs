@@ -3,7 +3,7 @@
 use polariscope_experiment::{Answers, Grid, Table, View, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 
-use super::{ENTRY, ERRORS, FIRST, KernelPca, REGIMES, SAMPLES, TOP, WIDTH, at, errors};
+use super::{ENTRY, ERRORS, FIRST, KernelPca, REGIMES, SAMPLES, TOP, WIDTH, at, share};
 use crate::lazy::{called, left_out, winner};
 
 const KERNELS: [&str; 2] = ["before", "after"];
@@ -31,22 +31,22 @@ impl View for KernelPca {
 
     fn words(&self, table: &Table) -> String {
         let of = |(regime, control): (&str, f64)| {
-            let share = |kernel| shown(table.mean(&at(regime, kernel, TOP), "share"), 0.01);
-            let error = |m| shown(table.mean(&errors(regime), m), 0.01);
+            let held = |kernel| shown(table.mean(&at(regime), &share(kernel, TOP)), 0.01);
+            let error = |m| shown(table.mean(&at(regime), m), 0.01);
             let [net, initial, last] = ERRORS.map(error);
             format!(
                 "{regime} (α̃ = {}): the first {TOP} eigenvectors hold {} % of the labels before training and {} % after; test error {net} %, \
                  with the initial kernel frozen {initial} %, with the final one {last} %.",
                 polariscope_report::pretty(control),
-                share("before"),
-                share("after"),
+                held("before"),
+                held("after"),
             )
         };
         let verdict = winner(
             table,
             &format!("At h = {WIDTH}"),
-            (&errors("lazy"), "in the lazy regime"),
-            (&errors("feature"), "where features are learnt"),
+            (&at("lazy"), "in the lazy regime"),
+            (&at("feature"), "where features are learnt"),
         );
         let words = REGIMES
             .into_iter()
@@ -61,7 +61,7 @@ impl View for KernelPca {
             let all = REGIMES
                 .iter()
                 .flat_map(|(regime, _)| KERNELS.map(|kernel| (regime, kernel)));
-            let shares = all.map(|(r, kernel)| shown(table.mean(&at(r, kernel, k), "share"), 0.01));
+            let shares = all.map(|(r, kernel)| shown(table.mean(&at(r), &share(kernel, k)), 0.01));
             [k.to_string()].into_iter().chain(shares).collect()
         };
         let names = REGIMES
@@ -76,7 +76,7 @@ impl View for KernelPca {
     fn figures(&self, table: &Table) -> Vec<Section> {
         let line = |regime: &str, kernel: &str| {
             let points = FIRST.into_iter().filter_map(|k| {
-                let mean = table.mean(&at(regime, kernel, k), "share")?;
+                let mean = table.mean(&at(regime), &share(kernel, k))?;
                 let error = mean.standard_error.unwrap_or(0.0);
                 let band = (mean.value - error, mean.value + error);
                 Some(((k as f64, mean.value), band))

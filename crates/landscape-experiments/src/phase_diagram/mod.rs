@@ -98,7 +98,7 @@ impl Experiment for PhaseDiagram {
         vec![
             Claim::new(
                 format!(
-                    "the kernel moves by its norm at the same α̃ at h = {narrow} and {wide}, within a factor 2"
+                    "the α̃ where the kernel moves by its norm is the same at h = {narrow} and {wide}, within a factor 2"
                 ),
                 Test::Contrast {
                     measure: "crossover",
@@ -111,7 +111,7 @@ impl Experiment for PhaseDiagram {
                 },
             ),
             Claim::new(
-                "that α̃ rises towards small widths",
+                "the α̃ where the kernel moves by its norm rises towards small widths",
                 falls("crossover", along),
             ),
             Claim::new(
@@ -119,7 +119,7 @@ impl Experiment for PhaseDiagram {
                 level("brink", Select::default(), Wanted::Positive),
             ),
             Claim::new(
-                "there it moves by more than its norm even at α̃ = 100",
+                "at the smallest width that fits the kernel moves by more than its norm even at α̃ = 100",
                 level("edge", Select::of(&[("control", LAZY)]), Wanted::Positive),
             ),
             Claim::new(

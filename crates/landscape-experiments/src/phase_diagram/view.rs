@@ -38,7 +38,7 @@ impl View for PhaseDiagram {
         let said = [format!("at α̃ = {LAZY}"), format!("at α̃ = {FEATURE}")];
         let verdict = winner(
             table,
-            &format!("The mean of {NETS} networks of width {wide}:"),
+            &format!("For the mean of {NETS} networks of width {wide}"),
             (&at(wide, LAZY), &said[0]),
             (&at(wide, FEATURE), &said[1]),
         );
@@ -99,24 +99,18 @@ impl View for PhaseDiagram {
                      learn features below the bold line and are lazy above it.",
                     polariscope_report::grouped(self.budget())
                 ))
-                .columns([
-                    Section::new("").figure(
-                        "phase error",
-                        error.draw_under(&contours),
-                        "Means over runs.",
-                    ),
-                    Section::new("").figure(
-                        "phase kernel",
-                        kernel.draw_under(&contours),
-                        "Geometric means over networks, on the first test samples.",
-                    ),
-                ]),
+                .figure("phase error", error.draw_under(&contours), "Means over runs.")
+                .figure(
+                    "phase kernel",
+                    kernel.draw_under(&contours),
+                    "Geometric means over networks, on the first test samples.",
+                ),
             Curves {
                 pivot: self.errors("error"),
                 title: "Error of the mean against α̃".into(),
                 x: Axis::log("α̃ = √h α"),
                 y: Axis::linear("test error in %"),
-                caption: "A line a width.".into(),
+                caption: "A line a width, where all networks fit.".into(),
             }
             .section(table),
             Curves {
@@ -124,7 +118,7 @@ impl View for PhaseDiagram {
                 title: "Error of single networks against α̃".into(),
                 x: Axis::log("α̃ = √h α"),
                 y: Axis::linear("test error in %"),
-                caption: "What the mean takes away: narrow networks differ from each other.".into(),
+                caption: "Mean test error of the single networks.".into(),
             }
             .section(table),
         ]
@@ -188,7 +182,7 @@ impl PhaseDiagram {
                 label: match budget == all {
                     true => {
                         let [few, all] = [few, all].map(polariscope_report::grouped);
-                        format!("left of it some network does not fit in {few} steps, {all} steps")
+                        format!("all networks fit in {few} steps, in {all}")
                     }
                     false => String::new(),
                 },

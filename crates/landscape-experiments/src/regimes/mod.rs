@@ -54,8 +54,9 @@ const MEASURES: [&str; 13] = [
     "kernel", "weights", "first", "middle", "last", "half", "slowness", "lag", "error", "steps",
     "fitted", "gap", "time",
 ];
-/// Place of one of them.
+/// Places of two of them.
 const FITTED: usize = 10;
+const GAP: usize = 11;
 
 struct Regimes {
     lab: Lab,
@@ -193,8 +194,8 @@ impl Experiment for Regimes {
                 },
             );
             claim(
-                "the difference from it ~ 1/α̃ to 0.1, α̃ ≥ 1000",
-                power("gap", h, &LARGE, -1.0, 0.1),
+                "α̃ times the difference from it is constant to 0.1 in the power, α̃ ≥ 1000",
+                power("scaled", h, &LARGE, 0.0, 0.1),
             );
         }
         for (words, measure, value) in [
@@ -327,12 +328,12 @@ impl Regimes {
     }
 }
 
-/// The table without the outputs, with what they say: `spread`, h n/(n − 1) times the mean square over test samples of the
+/// The table without the outputs, with what they say: `scaled`, α̃ times the distance from the frozen kernel, and `spread`, h n/(n − 1) times the mean square over test samples of the
 /// distance of a network's F from the mean of all n networks of its condition. Its mean over runs is h Var F without bias.
 fn with_spread(table: &Table) -> Table {
     let design = Design {
         factors: table.factors().to_vec().into(),
-        measures: text(MEASURES.into_iter().chain(["spread"])),
+        measures: text(MEASURES.into_iter().chain(["scaled", "spread"])),
         cells: Vec::new(),
     };
     let mut scores = Table::new(&design);
@@ -358,6 +359,12 @@ fn with_spread(table: &Table) -> Table {
             false => f64::NAN,
         };
         let mut values: Vec<f64> = row.values.iter().take(MEASURES.len()).copied().collect();
+        let control = row.levels.get(1).and_then(|c| c.parse::<f64>().ok());
+        values.push(
+            control
+                .zip(values.get(GAP))
+                .map_or(f64::NAN, |(c, gap)| c * gap),
+        );
         values.push(spread);
         scores.rows.push(polariscope_experiment::Row {
             levels: row.levels.clone(),

@@ -41,9 +41,6 @@ impl View for Regimes {
     }
 
     fn summary(&self, table: &Table) -> Grid {
-        let Some(&widest) = self.widths().last() else {
-            return Grid::default();
-        };
         let columns = [
             ("‖ΔΘ‖/‖Θ₀‖", "kernel"),
             ("‖Δw‖/‖w₀‖", "weights"),
@@ -56,7 +53,7 @@ impl View for Regimes {
             let means = columns.map(|(_, m)| shown(table.mean(&at(h, &c), m), 1.0));
             [h.to_string(), c].into_iter().chain(means).collect()
         };
-        let all = widths_of(table).into_iter().filter(|&h| h <= widest);
+        let all = widths_of(table).into_iter();
         Grid {
             columns: ["h", "α̃"]
                 .into_iter()

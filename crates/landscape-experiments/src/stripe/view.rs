@@ -4,8 +4,7 @@ use polariscope_experiment::{Answers, Claim, Grid, Mean, Scale, Table, Test, Vie
 use polariscope_report::{Align, Axis, Cell, Mark, Plot, Section, Series, Table as Rows};
 
 use super::{
-    DIMENSIONS, ENTRY, FEATURE, KERNEL_WIDTH, SIDES, Stripe, WIDTH, at, feature_exponent,
-    lazy_exponent,
+    ENTRY, FEATURE, KERNEL_WIDTH, SIDES, Stripe, WIDTH, at, feature_exponent, lazy_exponent,
 };
 use crate::lazy::left_out;
 
@@ -35,8 +34,8 @@ impl View for Stripe {
 
     fn words(&self, table: &Table) -> String {
         let of = |d: usize| {
-            let said = |measure, side, sign: f64| {
-                let power = self.measured(table, d, measure, side)?;
+            let said = |measure, sign: f64| {
+                let power = self.measured(table, d, measure)?;
                 Some(shown(
                     Some(Mean {
                         value: sign * power.value,
@@ -48,27 +47,32 @@ impl View for Stripe {
             Some(format!(
                 "d = {d}: β is {} in lazy training (formula for P → ∞: {:.3}) and {} where features are learnt ({:.3}); Λ grows as P to the \
                  power {} (½).",
-                said("error", "lazy", -1.0)?,
+                said("lazy", -1.0)?,
                 lazy_exponent(d),
-                said("error", "feature", -1.0)?,
+                said("feature", -1.0)?,
                 feature_exponent(d),
-                said("lambda", "feature", 1.0)?,
+                said("lambda", 1.0)?,
             ))
         };
-        let words = DIMENSIONS.into_iter().filter_map(of).chain(left_out(table));
+        let words = self
+            .dimensions()
+            .into_iter()
+            .filter_map(of)
+            .chain(left_out(table));
         words.collect::<Vec<_>>().join(" ")
     }
 
     fn summary(&self, table: &Table) -> Grid {
         let row = |d: usize, p: String| {
-            let error = |side| shown(table.mean(&at(d, &p, side), "error"), 0.01);
-            let own = |m| shown(table.mean(&at(d, &p, "feature"), m), 1.0);
+            let error = |side| shown(table.mean(&at(d, &p), side), 0.01);
+            let own = |m| shown(table.mean(&at(d, &p), m), 1.0);
             let mut cells = vec![d.to_string(), p.clone()];
             cells.extend(SIDES.map(error));
             cells.extend([own("lambda"), own("steps")]);
             cells
         };
-        let all = DIMENSIONS
+        let all = self
+            .dimensions()
             .into_iter()
             .flat_map(|d| self.counts().into_iter().map(move |p| (d, p)));
         let columns = [
@@ -94,7 +98,7 @@ impl View for Stripe {
                     "feature" => "feature learning",
                     _ => "frozen kernel, compressed data",
                 };
-                self.line(table, d, "error", side, label.into())
+                self.line(table, d, side, label.into())
             };
             let plot = Plot {
                 title: format!("Test error, d = {d}"),
@@ -108,9 +112,10 @@ impl View for Stripe {
                 "Bands: a standard error over samples and initial weights.",
             )
         };
-        let mut grown: Vec<Series> = DIMENSIONS
-            .iter()
-            .map(|&d| self.line(table, d, "lambda", "feature", format!("d = {d}")))
+        let mut grown: Vec<Series> = self
+            .dimensions()
+            .into_iter()
+            .map(|d| self.line(table, d, "lambda", format!("d = {d}")))
             .collect();
         let root = grown
             .first()
@@ -133,7 +138,7 @@ impl View for Stripe {
                      biases, soft hinge (β = 20, margin 1), gradient flow until y F > 1 for every training sample. Feature learning: width {WIDTH} \
                      at α̃ = {FEATURE}. Lazy: the kernel of width {KERNEL_WIDTH} at initialisation, frozen."
                 ))
-                .columns(DIMENSIONS.map(curve)),
+                .columns(self.dimensions().into_iter().map(curve)),
             Section::new("Exponents")
                 .prose(
                     "Measured: least squares of the logarithms over the whole range of P, in every run; ± a standard error over runs. The \
@@ -151,11 +156,11 @@ impl View for Stripe {
 
 impl Stripe {
     /// The power of P of a measure.
-    fn measured(&self, table: &Table, d: usize, measure: &'static str, side: &str) -> Option<Mean> {
+    fn measured(&self, table: &Table, d: usize, measure: &'static str) -> Option<Mean> {
         let test = Test::Contrast {
             measure,
             scale: Scale::Log,
-            terms: self.power(d, side),
+            terms: self.power(d),
             wanted: Wanted::Positive,
         };
         Claim::new("", test).judge(table).statistic
@@ -166,25 +171,19 @@ impl Stripe {
         let columns = ["d", "power of P", "measured", "formula, P → ∞"];
         let align = [Align::Right, Align::Left, Align::Right, Align::Right];
         let mut rows = Rows::new(columns.into_iter().zip(align));
-        for d in DIMENSIONS {
+        for d in self.dimensions() {
             let all = [
-                ("error, lazy", "error", "lazy", -lazy_exponent(d)),
-                (
-                    "error, feature learning",
-                    "error",
-                    "feature",
-                    -feature_exponent(d),
-                ),
+                ("error, lazy", "lazy", -lazy_exponent(d)),
+                ("error, feature learning", "feature", -feature_exponent(d)),
                 (
                     "error, kernel on compressed data",
-                    "error",
                     "compressed",
                     -feature_exponent(d),
                 ),
-                ("Λ", "lambda", "feature", 0.5),
+                ("Λ", "lambda", 0.5),
             ];
-            for (name, measure, side, formula) in all {
-                let found = shown(self.measured(table, d, measure, side), 1.0);
+            for (name, measure, formula) in all {
+                let found = shown(self.measured(table, d, measure), 1.0);
                 let cells: [Cell; 4] = [
                     d.to_string().into(),
                     name.into(),
@@ -198,9 +197,9 @@ impl Stripe {
     }
 
     /// A line over P.
-    fn line(&self, table: &Table, d: usize, measure: &str, side: &str, label: String) -> Series {
+    fn line(&self, table: &Table, d: usize, measure: &str, label: String) -> Series {
         let points = self.counts().into_iter().filter_map(|p| {
-            let mean = table.mean(&at(d, &p, side), measure)?;
+            let mean = table.mean(&at(d, &p), measure)?;
             let error = mean.standard_error.unwrap_or(0.0);
             let x: f64 = p.parse().ok()?;
             let low = if mean.value > error {

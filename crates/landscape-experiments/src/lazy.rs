@@ -198,3 +198,20 @@ pub(crate) fn left_out(table: &Table) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paths are not shown; a sign counts as the class that it stands for, 0 as class 0.
+    #[test]
+    fn names_and_errors() {
+        assert_eq!(called("stripe?shape=3"), "stripe?shape=3");
+        assert_eq!(
+            called("mnist-parity:some/where?pca=10"),
+            "mnist-parity?pca=10"
+        );
+        assert_eq!(called("cifar10:C"), "cifar10");
+        assert_eq!(error(&[0.5, -2.0, 0.0, 3.0], &[1, 1, 0, 0]), 0.5);
+    }
+}

@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "labels on the eigenvectors of the tangent kernel before and after training, lazy and not",
     architecture: None,
     data: Some("stripe?shape=10&train=256&test=1000"),
-    minutes: 1.0,
+    minutes: 0.1,
     make: |lab| Ok(Box::new(KernelPca::new(lab))),
 };
 

@@ -78,7 +78,7 @@ fn claims_and_words() {
     let (pca, table) = made_up(0.8, [0.1, 0.2, 0.1]);
     let words = pca.words(&table);
     assert!(
-        words.contains("feature (α̃ = 0.01): the first 10 eigenvectors hold 30.1"),
+        words.contains("Feature learning (α̃ = 0.01): the first 10 eigenvectors hold 30.1"),
         "{words}"
     );
     assert!(

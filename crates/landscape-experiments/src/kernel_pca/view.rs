@@ -34,8 +34,12 @@ impl View for KernelPca {
             let held = |kernel| shown(table.mean(&at(regime), &share(kernel, TOP)), 0.01);
             let error = |m| shown(table.mean(&at(regime), m), 0.01);
             let [net, initial, last] = ERRORS.map(error);
+            let name = match regime {
+                "lazy" => "Lazy",
+                _ => "Feature learning",
+            };
             format!(
-                "{regime} (α̃ = {}): the first {TOP} eigenvectors hold {} % of the labels before training and {} % after; test error {net} %, \
+                "{name} (α̃ = {}): the first {TOP} eigenvectors hold {} % of the labels before training and {} % after; test error {net} %, \
                  with the initial kernel frozen {initial} %, with the final one {last} %.",
                 polariscope_report::pretty(control),
                 held("before"),

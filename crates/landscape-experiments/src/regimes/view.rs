@@ -1,6 +1,6 @@
 //! Words and figures.
 
-use polariscope_experiment::{Answers, Curves, Grid, Pivot, Table, View, levels, shown};
+use polariscope_experiment::{Answers, Grid, Table, View, levels, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series};
 
 use super::{ENTRY, FEATURE, LAZY, Regimes, at, decades};
@@ -44,7 +44,7 @@ impl View for Regimes {
         let columns = [
             ("‖ΔΘ‖/‖Θ₀‖", "kernel"),
             ("‖Δw‖/‖w₀‖", "weights"),
-            ("t₁⸝₂", "half"),
+            ("t½", "half"),
             ("h Var F", "spread"),
             ("test error", "error"),
             ("steps", "steps"),
@@ -108,11 +108,17 @@ impl View for Regimes {
             -1.0 / 3.0,
             "slope −1/3",
         ));
+        let errors = Plot {
+            title: "Test error against α̃".into(),
+            x: control(),
+            y: Axis::linear("test error in %"),
+            series: scan("error", own_x, |_, _, y| 100.0 * y),
+        };
         vec![
             Section::new("How far the kernel moves")
                 .prose(
-                    "Against α̃ the branches where features are learnt fall together. The lazy ones do not: there the change is 1/(h α) and not \
-                     1/(√h α), as widths at fixed α show below, so that curves against α̃ stand √h apart.",
+                    "What depends on α̃ alone falls together against α̃, whatever the width. A change of 1/(h α), at fixed α, keeps widths √h \
+                     apart there.",
                 )
                 .columns([
                     figure("kernel raw", "‖ΔΘ‖/‖Θ₀‖ against α", alpha(), "‖ΔΘ‖/‖Θ₀‖", scan("kernel", raw_x, raw), "As it is. Bands: a standard error over initial weights."),
@@ -123,31 +129,22 @@ impl View for Regimes {
                 figure("weights collapsed", "√h ‖Δw‖/‖w₀‖ against α̃", control(), "√h ‖Δw‖/‖w₀‖", weights, "Times √h against α̃, with the slope of theory for two hidden layers."),
             ]),
             Section::new("How long training takes").columns([
-                figure("half raw", "Time to halve the loss", alpha(), "t₁⸝₂", scan("half", raw_x, raw), "In units of flow time, where the loss is divided by α²: constant in lazy training."),
-                figure("half collapsed", "The same over α̃", control(), "t₁⸝₂/α̃", scan("half", own_x, |_, c, y| y / c), "A plateau where features are learnt: the time is in proportion to √h α."),
+                figure("half raw", "Time to halve the loss", alpha(), "t½", scan("half", raw_x, raw), "In flow time, where the loss is divided by α²."),
+                figure("half collapsed", "The same over α̃", control(), "t½/α̃", scan("half", own_x, |_, c, y| y / c), "Level where the time is in proportion to √h α."),
             ]),
             Section::new("How much initial weights matter").columns([
                 figure("variance raw", "Var F", control(), "Var F", scan("spread", own_x, |h, _, y| y / h), "Variance over initial weights, on average over the first test samples."),
                 figure("variance collapsed", "h Var F", control(), "h Var F", scan("spread", own_x, raw), "Times the width."),
             ]),
-            Section::new("Lazy training is training with a frozen kernel").columns([
+            Section::new("The frozen kernel, and a fixed α").columns([
                 figure("gap", "Distance from the frozen kernel", control(), "largest difference of F", scan("gap", own_x, raw), "Largest difference of F over training and test samples between the network and dF/dt of its initial kernel, at the same flow time."),
                 fixed_alpha(table),
             ]),
-            Curves {
-                pivot: Pivot {
-                    rows: "control",
-                    columns: "h",
-                    fixed: Vec::new(),
-                    measure: "error",
-                    unit: 0.01,
-                },
-                title: "Which regime generalises".into(),
-                x: control(),
-                y: Axis::linear("test error in %"),
-                caption: "Test error of single networks of every width, on one training set.".into(),
-            }
-            .section(table),
+            Section::new("Which regime generalises").figure(
+                "test error",
+                errors.draw(),
+                "Test error of single networks, on one training set. Bands: a standard error over initial weights.",
+            ),
         ]
     }
 }
@@ -248,7 +245,7 @@ fn fixed_alpha(table: &Table) -> Section {
     Section::new("").figure(
         "fixed alpha",
         plot.draw(),
-        "At fixed α, where training is lazy: the chapters of the source disagree whether the kernel moves as 1/h or as 1/√h.",
+        "At fixed α: the chapters of the source disagree whether the kernel moves as 1/h or as 1/√h.",
     )
 }
 

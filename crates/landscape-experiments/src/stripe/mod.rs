@@ -58,7 +58,7 @@ impl Stripe {
 
     fn counts(&self) -> Vec<String> {
         self.lab.pick(
-            text([64, 128, 256, 512, 1024]),
+            text([32, 64, 128, 256, 512]),
             text([64, 128, 256, 512, 1024, 2048, 4096]),
         )
     }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 use polariscope_graph::{
-    Activation, BiasRule, Graph, GraphError, Parametrisation, Shape, ZooOptions, load, parse_file,
-    stated_input, zoo,
+    BiasRule, Graph, GraphError, Nonlinearity, Parametrisation, Shape, ZooOptions, load,
+    parse_file, stated_input, zoo,
 };
 use polariscope_learning::eval::Number;
 use polariscope_learning::weights::{self, Weights};
@@ -274,9 +274,9 @@ pub struct ArchitectureOptions {
     /// Number of outputs [default: 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub outputs: Option<usize>,
-    /// Replaces every activation: relu, gelu, tanh, leaky-relu:SLOPE, …
+    /// Replaces every activation: relu, tanh, leaky-relu:SLOPE, normalised:relu, …
     #[arg(long, value_name = "NAME")]
-    pub activation: Option<Activation>,
+    pub activation: Option<Nonlinearity>,
     /// pytorch, ntk, mean-field, he, lecun, xavier or orthogonal
     #[arg(long, value_name = "NAME")]
     pub parametrisation: Option<Parametrisation>,

@@ -68,6 +68,19 @@ impl Split {
         self.y.is_empty()
     }
 
+    /// Adds the samples of another split.
+    pub(crate) fn append(&mut self, other: Split) {
+        self.x.extend(other.x);
+        match (&mut self.y, other.y) {
+            (Labels::Classes(y), Labels::Classes(more)) => y.extend(more),
+            (Labels::Targets { values, .. }, Labels::Targets { values: more, .. }) => {
+                values.extend(more);
+            }
+            // A source has labels of one kind.
+            _ => {}
+        }
+    }
+
     /// Chosen samples of `dim` numbers each, in the given order.
     pub fn select(&self, dim: usize, rows: &[usize]) -> Split {
         Split {

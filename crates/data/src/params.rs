@@ -174,6 +174,7 @@ impl<'a> Params<'a> {
             classes: self.list("classes")?,
             group: self.list("group")?,
             balanced: self.flag("balanced"),
+            pooled: self.flag("pooled"),
             grey: self.flag("grey"),
             pool: self.number("pool")?,
             standardise: self.flag("standardise"),

@@ -12,6 +12,20 @@ use crate::generate::{Generator, Part};
 use crate::order::order;
 use crate::spec::{DEFAULT_SAMPLES, DataSource, MAX_NUMBERS, Spec};
 
+/// Fashion-MNIST's classes.
+const FASHION: [&str; 10] = [
+    "T-shirt/top",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+];
+
 /// The samples of a source.
 pub(crate) struct Source {
     /// Shape of one.
@@ -94,6 +108,10 @@ impl Source {
     pub fn new(spec: &Spec) -> Result<Source, DataError> {
         match &spec.source {
             DataSource::Mnist(path) => Ok(images(1, numbers(10), directory::mnist(path)?)),
+            DataSource::FashionMnist(path) => {
+                let names = FASHION.map(str::to_owned).into();
+                Ok(images(1, names, directory::mnist(path)?))
+            }
             DataSource::Cifar10(path) => {
                 let names = cifar::NAMES.map(str::to_owned).into();
                 Ok(images(3, names, directory::cifar10(path)?))

@@ -22,6 +22,8 @@ pub(crate) const ANIMALS: [u32; 6] = [2, 3, 4, 5, 6, 7];
 pub enum DataSource {
     /// MNIST in a directory.
     Mnist(PathBuf),
+    /// Fashion-MNIST in a directory.
+    FashionMnist(PathBuf),
     /// CIFAR-10 in a directory.
     Cifar10(PathBuf),
     /// Inputs and labels, and perhaps test inputs and labels.
@@ -56,6 +58,9 @@ pub enum DataSource {
     },
 }
 
+/// MNIST's even digits.
+pub(crate) const EVEN: [u32; 5] = [0, 2, 4, 6, 8];
+
 /// A checked specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -88,12 +93,23 @@ impl Spec {
         let params = Params::parse(text, entry, query)?;
         let source = source(text, entry, paths, &params)?;
         let mut transforms = params.transforms()?;
-        if name == "cifar2" {
+        let grouped = match name {
+            "cifar2" => Some(("cifar10", &ANIMALS[..])),
+            "mnist-parity" => Some(("mnist", &EVEN[..])),
+            _ => None,
+        };
+        if let Some((whole, group)) = grouped {
             if !transforms.group.is_empty() || !transforms.classes.is_empty() {
-                let what = "cifar2 is already grouped; use cifar10 with classes and group";
+                let what = format!("{name} is already grouped; use {whole} with classes and group");
                 return Err(DataError::spec(text, what));
             }
-            transforms.group = ANIMALS.to_vec();
+            transforms.group = group.to_vec();
+        }
+        if name == "mnist-parity" {
+            transforms.pooled = true;
+            transforms.balanced = true;
+            transforms.whiten = transforms.pca.is_some();
+            transforms.normalise = true;
         }
         let spec = Spec {
             text: text.to_owned(),
@@ -154,7 +170,8 @@ fn source(
             .ok_or_else(form)
     };
     match entry.name {
-        "mnist" => Ok(DataSource::Mnist(directory()?)),
+        "mnist" | "mnist-parity" => Ok(DataSource::Mnist(directory()?)),
+        "fashion-mnist" => Ok(DataSource::FashionMnist(directory()?)),
         "cifar10" | "cifar2" => Ok(DataSource::Cifar10(directory()?)),
         "folder" => Ok(DataSource::Folder {
             directory: directory()?,

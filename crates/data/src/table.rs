@@ -35,6 +35,7 @@ pub(crate) const COMMON: &[&str] = &[
     "classes",
     "group",
     "balanced",
+    "pooled",
     "grey",
     "pool",
     "standardise",
@@ -53,6 +54,18 @@ pub const SOURCES: &[SourceEntry] = &[
         name: "mnist",
         form: "mnist:DIR",
         meaning: "MNIST from its four IDX files, gzipped or not; padded to 1x32x32, pixels 0…1",
+        parameters: &[],
+    },
+    SourceEntry {
+        name: "mnist-parity",
+        form: "mnist-parity:DIR",
+        meaning: "MNIST in two classes: 1 even, 0 odd; pooled, balanced and normalised, with pca=K whitened too",
+        parameters: &[],
+    },
+    SourceEntry {
+        name: "fashion-mnist",
+        form: "fashion-mnist:DIR",
+        meaning: "Fashion-MNIST, files and samples as MNIST's; classes T-shirt/top … ankle boot",
         parameters: &[],
     },
     SourceEntry {
@@ -210,6 +223,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "",
         "off",
         "equally many samples of each class, classes taking turns",
+    ),
+    p(
+        "pooled",
+        "",
+        "off",
+        "training and test samples are one set: means, variances and principal axes are of all of them, then test=N (files: as many as they test with) are held out and train=N kept",
     ),
     p(
         "grey",

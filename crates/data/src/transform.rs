@@ -1,5 +1,5 @@
 //! Changes of inputs and labels. Statistics (means, variances, principal axes) come from the training set
-//! and are applied to both.
+//! and are applied to both; of pooled sets they come from all samples.
 
 use std::path::PathBuf;
 
@@ -21,6 +21,8 @@ pub struct Transforms {
     pub group: Vec<u32>,
     /// Equally many samples of each class, classes taking turns.
     pub balanced: bool,
+    /// Training and test samples are one set until its inputs have been changed.
+    pub pooled: bool,
     /// One channel from three.
     pub grey: bool,
     /// Side of the squares of pixels that are averaged into one.
@@ -54,8 +56,8 @@ impl Transforms {
         self.selects() || !self.group.is_empty() || self.random_labels || self.noise > 0.0
     }
 
-    /// Applies what changes the samples that are kept.
-    pub(crate) fn apply(&self, data: &mut Dataset, seed: u64) -> Result<(), DataError> {
+    /// Applies what changes inputs.
+    pub(crate) fn change_inputs(&self, data: &mut Dataset) -> Result<(), DataError> {
         if self.grey {
             grey(data)?;
         }
@@ -82,6 +84,11 @@ impl Transforms {
         if self.normalise {
             normalise(data);
         }
+        Ok(())
+    }
+
+    /// Applies what changes the labels of the samples that are kept.
+    pub(crate) fn change_labels(&self, data: &mut Dataset, seed: u64) {
         if self.random_labels {
             for (name, split) in [("train", &mut data.train), ("test", &mut data.test)] {
                 let mut cursor =
@@ -95,7 +102,6 @@ impl Transforms {
         if self.noise > 0.0 {
             label_noise(data, self.noise, seed);
         }
-        Ok(())
     }
 }
 

@@ -92,7 +92,7 @@ impl Lens {
             return find(&zoo(name, &options)?, &question);
         };
         let smooth = ZooOptions {
-            activation: Some(Activation::Gelu),
+            activation: Some(Activation::Gelu.into()),
             bias: BiasRule::Zero,
             ..options
         };

@@ -24,7 +24,7 @@ mod summary;
 mod text;
 mod zoo;
 
-pub use activation::Activation;
+pub use activation::{Activation, Nonlinearity};
 pub use builder::{
     BiasRule, Builder, ConvSpec, HasBias, MAX_ACTIVATION, MAX_LAYERS, MAX_PARAMETERS, MAX_WINDOW,
     PoolSpec,

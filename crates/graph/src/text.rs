@@ -1,13 +1,16 @@
 //! Small languages of the command line. Each prints back what it parses.
 //!
 //! ```
-//! use polariscope_graph::{Activation, BiasRule, Parametrisation, Shape};
+//! use polariscope_graph::{Activation, BiasRule, Nonlinearity, Parametrisation, Shape};
 //!
 //! for text in ["3x32x32", "48"] {
 //!     assert_eq!(text.parse::<Shape>()?.to_string(), text);
 //! }
 //! for text in ["relu", "gelu", "leaky-relu:0.1", "softplus:5", "identity"] {
 //!     assert_eq!(text.parse::<Activation>()?.to_string(), text);
+//! }
+//! for text in ["relu", "normalised:relu", "normalised:softplus:5"] {
+//!     assert_eq!(text.parse::<Nonlinearity>()?.to_string(), text);
 //! }
 //! for text in ["pytorch", "ntk:1.5,0.3", "mean-field:1,0", "he", "orthogonal"] {
 //!     assert_eq!(text.parse::<Parametrisation>()?.to_string(), text);
@@ -25,8 +28,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::names::hint;
-use crate::{Activation, BiasRule, GraphError, Law, MAX_ACTIVATION, Parametrisation, Shape};
+use crate::names::{hint, nearest};
+use crate::{
+    Activation, BiasRule, GraphError, Law, MAX_ACTIVATION, Nonlinearity, Parametrisation, Shape,
+};
 
 impl FromStr for Shape {
     type Err = GraphError;
@@ -179,6 +184,56 @@ impl fmt::Display for Activation {
             Activation::LeakyRelu { slope } => write!(f, ":{slope}"),
             Activation::Softplus { beta } => write!(f, ":{beta}"),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Before the name of an activation that is divided by the root of its mean square.
+const NORMALISED: &str = "normalised";
+
+impl FromStr for Nonlinearity {
+    type Err = GraphError;
+
+    /// An activation, or `normalised:` and an activation.
+    fn from_str(text: &str) -> Result<Self, GraphError> {
+        let wrong = |problem: String| GraphError::Text {
+            kind: "activation",
+            text: text.to_owned(),
+            problem,
+        };
+        let (prefix, name) = text.split_once(':').unwrap_or((text, "relu"));
+        if prefix != NORMALISED {
+            // Of `normalized:relu` the first word is wrong, not what follows it.
+            let plain = nearest(prefix, Activation::NAMES).is_some();
+            return match nearest(prefix, [NORMALISED]) {
+                Some(near) if !plain => {
+                    Err(wrong(format!("unknown; did you mean `{near}:{name}`?")))
+                }
+                _ => text.parse().map(Nonlinearity::Plain),
+            };
+        }
+        if text == NORMALISED {
+            return Err(wrong(
+                "the name of an activation must follow, as in normalised:relu".to_owned(),
+            ));
+        }
+        let normalised: Activation = name.parse()?;
+        let nonlinearity = Nonlinearity::Normalised { normalised };
+        let factor = nonlinearity.factor();
+        if !(factor.is_finite() && factor > 0.0) {
+            return Err(wrong(
+                "its mean square is not a finite number above 0".to_owned(),
+            ));
+        }
+        Ok(nonlinearity)
+    }
+}
+
+impl fmt::Display for Nonlinearity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Nonlinearity::Plain(activation) => activation.fmt(f),
+            Nonlinearity::Normalised { normalised } => write!(f, "{NORMALISED}:{normalised}"),
         }
     }
 }
@@ -372,6 +427,26 @@ mod tests {
         assert!(shape("1x2x3x4x5").contains("an image is CxHxW"));
         assert!(shape("1000000x1000000x1000000").contains("more than"));
         assert!(shape("99999999999999999999999").contains("between 1 and"));
+
+        let nonlinearity = |text: &str| text.parse::<Nonlinearity>().unwrap_err().to_string();
+        for (typed, meant) in [
+            ("normalized:tanh", "normalised:tanh"),
+            ("normalised", "normalised:relu"),
+            ("normalise", "normalised:relu"),
+        ] {
+            let message = nonlinearity(typed);
+            assert!(message.contains(meant), "{message}");
+        }
+        assert_eq!(
+            nonlinearity("normalised:sofplus:5"),
+            "activation `sofplus:5`: unknown; did you mean `softplus`?"
+        );
+        assert_eq!(
+            nonlinearity("rleu"),
+            "activation `rleu`: unknown; did you mean `relu`?"
+        );
+        assert!(nonlinearity("normalised:foo").contains("it is one of identity, relu"));
+        assert!(nonlinearity("normalised:leaky-relu:1e200").contains("mean square"));
 
         let activation = |text: &str| text.parse::<Activation>().unwrap_err().to_string();
         assert_eq!(

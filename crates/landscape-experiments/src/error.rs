@@ -24,7 +24,13 @@ pub enum LandscapeExperimentsError {
     Train(#[from] TrainError),
     /// A network could not be looked at.
     #[error(transparent)]
-    Landscape(#[from] LandscapeError),
+    Landscape(Box<LandscapeError>),
+}
+
+impl From<LandscapeError> for LandscapeExperimentsError {
+    fn from(e: LandscapeError) -> Self {
+        LandscapeExperimentsError::Landscape(Box::new(e))
+    }
 }
 
 impl LandscapeExperimentsError {

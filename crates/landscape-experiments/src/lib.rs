@@ -11,9 +11,14 @@ mod error;
 mod jamming;
 mod jamming_hessian;
 mod jamming_point;
+mod kernel_pca;
 mod lab;
+mod lazy;
 mod machine;
+mod phase_diagram;
+mod regimes;
 mod scored;
+mod stripe;
 
 pub use entries::entries;
 pub use error::LandscapeExperimentsError;
@@ -46,11 +51,15 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 4] = [
+pub static EXPERIMENTS: [Entry; 8] = [
     jamming::ENTRY,
     jamming_point::ENTRY,
     jamming_hessian::ENTRY,
     double_descent::ENTRY,
+    regimes::ENTRY,
+    phase_diagram::ENTRY,
+    stripe::ENTRY,
+    kernel_pca::ENTRY,
 ];
 
 /// The experiment of a name.

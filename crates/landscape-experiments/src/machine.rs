@@ -26,7 +26,7 @@ pub(crate) fn machine(
         width,
         input: Some(input),
         outputs: Some(1),
-        activation: Some(activation),
+        activation: Some(activation.into()),
         parametrisation: Some(Parametrisation::Orthogonal),
         ..ZooOptions::default()
     };

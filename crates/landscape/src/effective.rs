@@ -304,7 +304,7 @@ mod tests {
         let options = ZooOptions {
             input: Some(input.parse().unwrap()),
             outputs: Some(outputs),
-            activation: Some(activation),
+            activation: Some(activation.into()),
             ..ZooOptions::default()
         };
         zoo(name, &options).unwrap()

@@ -1,6 +1,7 @@
 //! A matrix as an image.
 
 use crate::axis::{Area, Ruler, Scale};
+use crate::contour::{Contour, legend};
 use crate::palette::{self, ColourMap, MISSING, Rgb};
 use crate::plot::WIDTH;
 use crate::png;
@@ -83,6 +84,11 @@ impl Grid {
 impl HeatMap {
     /// Draws it.
     pub fn draw(&self) -> Drawing {
+        self.draw_under(&[])
+    }
+
+    /// Draws it with lines over it.
+    pub fn draw_under(&self, contours: &[Contour]) -> Drawing {
         let grid = Grid::of(&self.rows);
         if grid.values.is_empty() {
             let mut canvas = Canvas::default();
@@ -142,6 +148,10 @@ impl HeatMap {
             let uri = png::picture(grid.columns, places, self.colours);
             canvas.image(&area, grid.columns, &uri);
         }
+        let pitch = (area.right - area.left) / full_columns.max(1) as f64;
+        contours
+            .iter()
+            .for_each(|c| c.draw(&mut canvas, &area, pitch));
 
         let pitch_y = (area.bottom - area.top) / full_rows.max(1) as f64;
         let every = (TICK * 1.4 / pitch_y).ceil().max(1.0) as usize;
@@ -184,7 +194,8 @@ impl HeatMap {
         );
         canvas.upward(12.0, (area.top + area.bottom) / 2.0, &self.y);
         self.draw_colour_bar(&mut canvas, &area, &ruler);
-        let height = (below + 32.0).max(top + 130.0);
+        let named = legend(&mut canvas, (area.left, below + 30.0), contours);
+        let height = (below + 32.0 + named).max(top + 130.0);
         canvas.finish(&self.title, WIDTH, height)
     }
 
@@ -351,6 +362,25 @@ mod tests {
             let svg = map(rows).draw().standalone();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
+    }
+
+    /// A line through the middle of the cells, with its name, and a longer figure for it; a line without a name or of one
+    /// point has none.
+    #[test]
+    fn lines_lie_over_the_cells() {
+        let two = map(vec![vec![0.0, 1.0], vec![0.25, 0.5]]);
+        let line = |label: &str, points: Vec<(f64, f64)>| Contour {
+            label: label.into(),
+            stroke: crate::Stroke::Bold,
+            points,
+        };
+        let plain = two.draw();
+        let drawn = two.draw_under(&[line("level 1", vec![(0.0, 0.0), (9.0, 1.0)])]);
+        let svg = drawn.standalone();
+        assert!(svg.contains(">level 1</text>") && svg.contains("#1f2328"));
+        assert!(drawn.size().1 > plain.size().1);
+        let bare = two.draw_under(&[line("", vec![(0.0, 0.0)])]);
+        assert_eq!(bare, plain);
     }
 
     #[test]

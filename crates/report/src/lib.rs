@@ -6,6 +6,7 @@
 
 mod axis;
 mod bars;
+mod contour;
 mod diagram;
 mod field;
 mod gallery;
@@ -22,6 +23,7 @@ mod words;
 
 pub use axis::{Axis, Scale};
 pub use bars::{BarChart, Bars};
+pub use contour::{Contour, Stroke};
 pub use diagram::{Diagram, Frame, Step};
 pub use field::{Extent, Field};
 pub use gallery::{Gallery, Picture, Tile};

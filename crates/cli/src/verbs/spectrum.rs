@@ -114,7 +114,7 @@ pub fn run(args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
 
 fn on_spheres(system: System, args: &SpectrumArgs, common: &Common) -> Result<(), CliError> {
     refuse_architecture(args)?;
-    let activation = args.options.activation.unwrap_or(Activation::Relu);
+    let activation = args.options.activation.unwrap_or(Activation::Relu.into());
     let hidden = |kind| Function::Hidden { activation, kind };
     let default = spheres::Question::default();
     let question = spheres::Question {

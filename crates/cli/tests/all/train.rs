@@ -231,11 +231,24 @@ fn the_tangent_kernel_is_followed() {
             assert!((found - wanted).abs() < 1e-12, "{row:?}: {wanted}");
         }
     }
-    let line = refused(
-        &dir,
-        &[&args[..], &["--optimiser", "flow", "--ntk", "3"]].concat(),
-    );
-    assert!(line.contains("--ntk follows sgd and adam"), "{line}");
+    let flow = [
+        "--optimiser",
+        "flow",
+        "--activation",
+        "tanh",
+        "--max-time",
+        "0.5",
+    ];
+    let more = ["--ntk", "3", "--out", "flow"];
+    succeed(&dir, &[&args[..], &flow, &more].concat());
+    let times = |file: &str, column: usize| -> Vec<String> {
+        let text = String::from_utf8(read(&dir, file)).unwrap();
+        let lines = text.lines().skip(1);
+        lines
+            .map(|l| l.split(',').nth(column).unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(times("flow/ntk.csv", 1), times("flow/history.csv", 2));
 }
 
 /// A linear network with f₀ = f(w₀) under sse: F(t) does not depend on α, so neither does the table but for the
@@ -316,8 +329,12 @@ fn a_killed_flow_ends_as_if_it_had_not_been() {
         "initial",
         "--alpha",
         "5",
+        "--ntk",
+        "4",
     ];
-    survives_a_kill(&directory("train-flow-kill"), &args);
+    let dir = directory("train-flow-kill");
+    survives_a_kill(&dir, &args);
+    assert!(read(&dir, "whole/ntk.csv") == read(&dir, "killed/ntk.csv"));
 }
 
 #[test]

@@ -297,6 +297,106 @@ fn mnist() {
     assert!(message(Dataset::load(&spec)).contains("expected MNIST's four IDX files"));
 }
 
+/// Sixty digits of 28x28 bytes that follow no rule, twenty of them for testing; digits are 0, 1, …, 9, 0, …
+fn digits(scratch: &Scratch) {
+    let mut state = 1u32;
+    let mut byte = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    for (name, count) in [("train", 40u32), ("t10k", 20)] {
+        let images: Vec<u8> = (0..784 * count).map(|_| byte()).collect();
+        let labels: Vec<u8> = (0..count).map(|i| (i * i / 3 % 10) as u8).collect();
+        scratch.put(&format!("{name}-images"), &idx(&[count, 28, 28], &images));
+        scratch.put(&format!("{name}-labels"), &idx(&[count], &labels));
+    }
+}
+
+/// Statistics are of both sets, whatever is kept of them: the same samples come out for every train=N.
+#[test]
+fn pooled_sets() {
+    let scratch = Scratch::new("pooled");
+    digits(&scratch);
+    let load =
+        |query: &str| Dataset::load(&format!("mnist:{}?{query}", scratch.0.display())).unwrap();
+    let whole = load("pooled&pca=3&whiten");
+    assert_eq!((whole.train.len(), whole.test.len()), (40, 20));
+    let all = [&whole.train.x[..], &whole.test.x[..]].concat();
+    for k in 0..3 {
+        let column = all.chunks(3).map(|x| f64::from(x[k]));
+        let mean = column.clone().sum::<f64>() / 60.0;
+        let variance = column.map(|x| (x - mean).powi(2)).sum::<f64>() / 60.0;
+        assert!(
+            mean.abs() < 1e-5 && (variance - 1.0).abs() < 1e-5,
+            "{mean} {variance}"
+        );
+    }
+    // The first are held out, in the order of the files.
+    let Labels::Classes(y) = &whole.test.y else {
+        panic!()
+    };
+    assert_eq!(y[..5], [0, 0, 1, 3, 5]);
+    let few = load("pooled&pca=3&whiten&train=7&test=20");
+    assert_eq!(few.train.x, whole.train.x[..21]);
+    assert_eq!(few.test.x, whole.test.x);
+    // Of the training set alone they would not be the same.
+    let alone = load("pca=3&whiten&train=39");
+    assert_ne!(alone.train.x[..21], load("pca=3&whiten").train.x[..21]);
+    let many = message(Dataset::load(&format!(
+        "mnist:{}?pooled&train=41",
+        scratch.0.display()
+    )));
+    assert!(
+        many.contains("41 training samples asked for, 40 there"),
+        "{many}"
+    );
+}
+
+/// A name for a recipe: the same bits as its parts, classes taking turns, on the sphere of radius √d.
+#[test]
+fn mnist_parity() {
+    let scratch = Scratch::new("parity");
+    digits(&scratch);
+    let directory = scratch.0.display();
+    let parity = |query: &str| Dataset::load(&format!("mnist-parity:{directory}{query}")).unwrap();
+    let data = parity("?pca=4&train=20&test=10");
+    let parts = "group=0,2,4,6,8&pooled&balanced&pca=4&whiten&normalise";
+    let spelled = Dataset::load(&format!("mnist:{directory}?{parts}&train=20&test=10")).unwrap();
+    assert_eq!((&data.train, &data.test), (&spelled.train, &spelled.test));
+    assert_eq!(data.class_names, ["odd", "even"]);
+    for split in [&data.train, &data.test] {
+        let turns: Vec<u32> = (0..split.len() as u32).map(|i| i % 2).collect();
+        assert_eq!(split.y, Labels::Classes(turns));
+        for x in split.x.chunks(4) {
+            let square: f64 = x.iter().map(|&x| f64::from(x).powi(2)).sum();
+            assert!((square - 4.0).abs() < 1e-5, "{square}");
+        }
+    }
+    // Even digits are class 1: the first even image of the files, 0, is the second of the test set.
+    let images = parity("?test=10");
+    assert_eq!(images.shape.to_string(), "1x32x32");
+    let first = Dataset::load(&format!("mnist:{directory}?pooled&normalise&test=10")).unwrap();
+    assert_eq!(images.test.x[1024..2048], first.test.x[..1024]);
+}
+
+/// MNIST's files with names for the classes.
+#[test]
+fn fashion_mnist() {
+    let scratch = Scratch::new("fashion");
+    digits(&scratch);
+    let directory = scratch.0.display();
+    let fashion = Dataset::load(&format!("fashion-mnist:{directory}")).unwrap();
+    let digits = Dataset::load(&format!("mnist:{directory}")).unwrap();
+    assert_eq!(
+        (&fashion.train, &fashion.test),
+        (&digits.train, &digits.test)
+    );
+    assert_eq!(fashion.class_names.len(), 10);
+    assert_eq!(fashion.class_names[9], "ankle boot");
+    let two = Dataset::load(&format!("fashion-mnist:{directory}?classes=7,9")).unwrap();
+    assert_eq!(two.class_names, ["sneaker", "ankle boot"]);
+}
+
 #[test]
 fn cifar_binary() {
     let scratch = Scratch::new("cifar");

@@ -383,7 +383,7 @@ fn unknown_names_get_suggestions() {
         ),
         ("mixture?count=1", "2 to 4096 Gaussians"),
         ("stripe?sigma=3", "unknown parameter of stripe 'sigma'"),
-        ("zzzzzzzzzz", "known: mnist, cifar10"),
+        ("zzzzzzzzzz", "known: mnist, mnist-parity"),
         ("linear?sigma", "expected sigma=S"),
         ("linear?grey=1", "grey is a flag"),
         ("linear?sigma=-1", "must not be negative"),
@@ -397,6 +397,9 @@ fn unknown_names_get_suggestions() {
         ("linear?whiten", "whiten needs pca=K"),
         ("linear:somewhere", "expected linear"),
         ("cifar2:d?group=1", "already grouped"),
+        ("mnist-parity:d?classes=1", "already grouped; use mnist"),
+        ("mnist-party:d", "did you mean 'mnist-parity'?"),
+        ("linear?pooled=1", "pooled is a flag"),
         ("mnist", "expected mnist:DIR"),
         ("", "unknown data set ''"),
     ];

@@ -209,7 +209,7 @@ fn training_moves_narrow_networks() {
     let options = ZooOptions {
         input: Some("3x4x4".parse().unwrap()),
         outputs: Some(1),
-        activation: Some(Activation::Identity),
+        activation: Some(Activation::Identity.into()),
         ..ZooOptions::default()
     };
     let (_, moved, _) = change(&zoo("logreg", &options).unwrap());

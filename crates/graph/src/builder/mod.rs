@@ -14,8 +14,8 @@ mod window;
 use std::collections::HashSet;
 
 use crate::{
-    Activation, Graph, GraphError, Law, Node, NodeId, Op, Param, ParamId, Parametrisation, Role,
-    Shape,
+    Activation, Graph, GraphError, Law, Node, NodeId, Nonlinearity, Op, Param, ParamId,
+    Parametrisation, Role, Shape,
 };
 
 pub use laws::BiasRule;
@@ -105,13 +105,15 @@ impl Builder {
         self.graph.parametrisation
     }
 
-    /// Elementwise nonlinearity.
+    /// Elementwise nonlinearity; a normalised one is followed by a scale named `LAYER.normalised`.
     pub fn activation(
         &mut self,
         x: NodeId,
         layer: &str,
-        activation: Activation,
+        nonlinearity: impl Into<Nonlinearity>,
     ) -> Result<NodeId, GraphError> {
+        let nonlinearity = nonlinearity.into();
+        let activation = nonlinearity.activation();
         self.claim(layer)?;
         let (setting, value, right) = match activation {
             Activation::LeakyRelu { slope } => ("slope", slope, slope.is_finite()),
@@ -131,7 +133,13 @@ impl Builder {
                 wanted,
             ));
         }
-        self.push(layer, Op::Activation(activation), &[x], self.shape(x))
+        let y = self.push(layer, Op::Activation(activation), &[x], self.shape(x))?;
+        match nonlinearity {
+            Nonlinearity::Plain(_) => Ok(y),
+            Nonlinearity::Normalised { .. } => {
+                self.scale(y, &format!("{layer}.normalised"), nonlinearity.factor())
+            }
+        }
     }
 
     /// y = by · x.

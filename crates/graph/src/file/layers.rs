@@ -2,7 +2,10 @@
 
 use super::source::{Sizes, Table, Value};
 use crate::names::{hint, quote, shown};
-use crate::{Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Padding, PoolSpec, Shape};
+use crate::{
+    Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Nonlinearity, Padding, PoolSpec,
+    Shape,
+};
 
 /// Deepest nesting of residual, gate and concat.
 const MAX_NESTING: usize = 16;
@@ -42,7 +45,7 @@ const OPS: [(&str, &[&str]); 22] = [
 pub(super) struct Layers<'b> {
     pub builder: &'b mut Builder,
     /// Replaces every activation of the file.
-    pub activation: Option<Activation>,
+    pub activation: Option<Nonlinearity>,
 }
 
 /// A layer that has been recognised.
@@ -251,7 +254,7 @@ impl Layers<'_> {
                 {
                     *value = given.number()?;
                 }
-                let activation = self.activation.unwrap_or(activation);
+                let activation = self.activation.unwrap_or(activation.into());
                 self.builder.activation(x, layer.path, activation)
             }
         }

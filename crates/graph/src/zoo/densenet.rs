@@ -4,7 +4,9 @@
 //! in an average pool of 4, which on its 32×32 images is the mean over all positions; so it is here.
 
 use super::Settings;
-use crate::{Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Padding, PoolSpec};
+use crate::{
+    Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Nonlinearity, Padding, PoolSpec,
+};
 
 const GROWTH: usize = 32;
 const BLOCKS: [usize; 4] = [6, 12, 24, 16];
@@ -48,7 +50,7 @@ fn dense_layer(
     b: &mut Builder,
     x: NodeId,
     path: &str,
-    activation: Activation,
+    activation: Nonlinearity,
 ) -> Result<NodeId, GraphError> {
     let y = b.batch_norm(x, &format!("{path}.bn1"), EPS)?;
     let y = b.activation(y, &format!("{path}.act1"), activation)?;

@@ -12,7 +12,9 @@ mod vit;
 use serde::{Deserialize, Serialize};
 
 use crate::names::nearest;
-use crate::{Activation, BiasRule, Builder, Graph, GraphError, Parametrisation, Shape};
+use crate::{
+    Activation, BiasRule, Builder, Graph, GraphError, Nonlinearity, Parametrisation, Shape,
+};
 
 /// What a name leaves open. `None` takes the network's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ pub struct ZooOptions {
     /// Numbers in the output; 10 by default.
     pub outputs: Option<usize>,
     /// Replaces every activation of the network.
-    pub activation: Option<Activation>,
+    pub activation: Option<Nonlinearity>,
     /// Laws and scales; `pytorch` by default, `ntk` for the kernel networks.
     pub parametrisation: Option<Parametrisation>,
     /// Override of the laws of biases.
@@ -83,7 +85,7 @@ enum Sizes {
 /// [`ZooOptions`] with the defaults filled in.
 struct Settings {
     outputs: usize,
-    activation: Option<Activation>,
+    activation: Option<Nonlinearity>,
     depth: Option<usize>,
     width: Option<usize>,
     kernel: Option<usize>,
@@ -91,8 +93,8 @@ struct Settings {
 
 impl Settings {
     /// The activation asked for, or the network's own.
-    fn activation(&self, own: Activation) -> Activation {
-        self.activation.unwrap_or(own)
+    fn activation(&self, own: Activation) -> Nonlinearity {
+        self.activation.unwrap_or(own.into())
     }
 }
 

@@ -4,7 +4,7 @@
 //! ends in an average pool of 4, which on its 32×32 images is the mean over all positions; so it is here.
 
 use super::Settings;
-use crate::{Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Padding};
+use crate::{Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Nonlinearity, Padding};
 
 /// Batch norm's constant in PyTorch.
 const EPS: f64 = 1e-5;
@@ -69,7 +69,7 @@ fn build(
 
 struct ResNet<'b> {
     b: &'b mut Builder,
-    activation: Activation,
+    activation: Nonlinearity,
     norm: Norm,
     /// Channels that the next block reads.
     channels: usize,

@@ -173,7 +173,7 @@ fn options_win_over_the_file() {
     let options = ZooOptions {
         input: Some(image(1, 16, 12)),
         outputs: Some(1),
-        activation: Some(Activation::Erf),
+        activation: Some(Activation::Erf.into()),
         parametrisation: Some(Parametrisation::Pytorch),
         bias: BiasRule::Zero,
         ..ZooOptions::default()

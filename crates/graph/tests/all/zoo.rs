@@ -2,8 +2,8 @@
 //! order of parameters, a law that differs from the reference implementation.
 
 use polariscope_graph::{
-    Activation, BiasRule, Graph, GraphError, Law, Op, Parametrisation, Role, Shape, ZooOptions,
-    zoo, zoo_list,
+    Activation, BiasRule, Graph, GraphError, Law, Node, Op, Parametrisation, Role, Shape,
+    ZooOptions, zoo, zoo_list,
 };
 
 fn default(name: &str) -> Graph {
@@ -365,7 +365,7 @@ fn mlp_names() {
     let graph = with("mlp-2x20", |o| {
         o.input = Some(Shape::Vector { features: 48 });
         o.outputs = Some(3);
-        o.activation = Some(Activation::Tanh);
+        o.activation = Some(Activation::Tanh.into());
     });
     let graph = graph.unwrap();
     assert_eq!(
@@ -602,4 +602,41 @@ fn absurd_sizes_are_errors() {
 
 fn default_error(name: &str) -> GraphError {
     zoo(name, &ZooOptions::default()).unwrap_err()
+}
+
+/// A normalised activation is a scale behind the activation: layers and parameters keep their names.
+#[test]
+fn normalised_activations_add_scales_only() {
+    for name in ["mlp-2x7", "lenet", "resnet18", "vgg11", "vit", "cnn-gap"] {
+        let with = |activation: &str| {
+            let options = ZooOptions {
+                activation: Some(activation.parse().unwrap()),
+                ..ZooOptions::default()
+            };
+            zoo(name, &options).unwrap()
+        };
+        let (plain, normalised) = (with("tanh"), with("normalised:tanh"));
+        assert_eq!(plain.params, normalised.params);
+        let (scales, others): (Vec<_>, Vec<_>) = normalised
+            .nodes
+            .iter()
+            .partition(|n| n.layer.ends_with(".normalised"));
+        for node in &scales {
+            let Op::Scale { by } = node.op else {
+                panic!("{name}: {node:?}")
+            };
+            // 1/√(E tanh(Z)²)
+            assert!((by - 1.592_54).abs() < 5e-6);
+            let behind = &normalised.nodes[node.inputs[0].0];
+            assert_eq!(behind.op, Op::Activation(Activation::Tanh));
+            assert_eq!(node.layer, format!("{}.normalised", behind.layer));
+        }
+        let layers = |nodes: &[&Node]| nodes.iter().map(|n| n.layer.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            layers(&others),
+            layers(&plain.nodes.iter().collect::<Vec<_>>())
+        );
+        let activations = |n: &&&Node| matches!(n.op, Op::Activation(_));
+        assert_eq!(scales.len(), others.iter().filter(activations).count());
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use polariscope_graph::Activation;
+use polariscope_graph::{Activation, Nonlinearity};
 use polariscope_lens::{Device, Setup};
 use polariscope_meanfield::dual::{Pair, dual};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub enum Function {
     /// Of one hidden layer.
     Hidden {
         /// Between the layers.
-        activation: Activation,
+        activation: Nonlinearity,
         /// Which of its kernels.
         kind: Kind,
     },
@@ -77,7 +77,7 @@ pub enum Function {
 impl Default for Function {
     fn default() -> Self {
         Function::Hidden {
-            activation: Activation::Relu,
+            activation: Activation::Relu.into(),
             kind: Kind::Ntk,
         }
     }
@@ -105,7 +105,7 @@ impl FromStr for Function {
             Some((name, "NNGP")) => (name, Kind::Nngp),
             _ => return Err("it is exp, or an activation and NTK or NNGP".into()),
         };
-        let activation: Result<Activation, _> = name.parse();
+        let activation: Result<Nonlinearity, _> = name.parse();
         Ok(Function::Hidden {
             activation: activation.map_err(|e| e.to_string())?,
             kind,
@@ -158,16 +158,18 @@ impl Question {
         let Function::Hidden { activation, kind } = self.k else {
             return Profile::exp();
         };
+        // A factor of φ is squared in both expectations.
+        let square = activation.factor().powi(2);
         let of = move |q, c| {
             let found = dual(
-                activation,
+                activation.activation(),
                 Pair {
                     q11: q,
                     q12: c,
                     q22: q,
                 },
             );
-            (found.value, found.slope)
+            (square * found.value, square * found.slope)
         };
         Profile::hidden(self.k.to_string(), kind, self.w_std.unwrap_or(1.0), of)
     }
@@ -207,8 +209,32 @@ mod tests {
                 "{text}"
             );
         }
+        assert_eq!(
+            "normalised:tanh NTK"
+                .parse::<Function>()
+                .unwrap()
+                .to_string(),
+            "normalised:tanh NTK"
+        );
         assert_eq!("exp".parse(), Ok(Function::Exp));
         assert!("relu".parse::<Function>().is_err());
+    }
+
+    /// The factor counts twice: at t = 1 the NNGP kernel of a normalised activation is E φ(Z)² = 1.
+    #[test]
+    fn normalised_activations_are_scaled() {
+        let at = |k: &str, t: f64| {
+            let k = k.parse().unwrap();
+            Question {
+                k,
+                ..Question::default()
+            }
+            .profile()
+            .at(t)
+        };
+        assert!((at("normalised:tanh NNGP", 1.0) - 1.0).abs() < 1e-9);
+        let (plain, normalised) = (at("relu NTK", 0.3), at("normalised:relu NTK", 0.3));
+        assert!((normalised - 2.0 * plain).abs() < 1e-14);
     }
 
     #[test]

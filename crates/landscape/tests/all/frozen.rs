@@ -169,7 +169,7 @@ fn a_lazy_network_is_nearly_its_kernel() {
     let data = Dataset::load("stripe?shape=3&train=12&test=8&seed=1").unwrap();
     let options = ZooOptions {
         outputs: Some(1),
-        activation: Some(Activation::Softplus { beta: 5.0 }),
+        activation: Some(Activation::Softplus { beta: 5.0 }.into()),
         parametrisation: Some(Parametrisation::Ntk {
             w_std: 1.0,
             b_std: 0.0,

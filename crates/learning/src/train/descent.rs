@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use polariscope_empirical::{Float, Snapshot};
+use polariscope_empirical::Float;
 use polariscope_lens::{Observer, Work};
 use polariscope_report::{counted, duration, pretty};
 use polariscope_train::{self as train, Config, Control, Row, State, Trainer};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Point;
-use super::tangent::Tangent;
+use super::tangent::{Look, Tangent};
 use super::{Answer, History, Job, Scores, Summary};
 use crate::LearningError;
 
@@ -30,7 +30,7 @@ pub struct Descended {
     pub scores: Scores,
     /// What became of the tangent kernel, where it was followed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ntk: Vec<Snapshot>,
+    pub ntk: Vec<Look>,
 }
 
 impl Descended {
@@ -73,7 +73,9 @@ pub(super) fn run<T: Float>(
         Some(points) => {
             let kept = observer.kept(Tangent::<T>::KEPT)?;
             let kept = (kept.unwrap_or_default(), first);
-            Some(Tangent::new(problem, setup.device, config, points, kept)?)
+            let start = State::<T>::new(graph, config, 0).weights;
+            let followed = (problem, setup.device);
+            Some(Tangent::new(followed, (&start, None), points, kept)?)
         }
     };
     let total = config.total_steps(samples.len());
@@ -108,7 +110,7 @@ pub(super) fn run<T: Float>(
     let here = (state.step - first).max(1) as f64 / config.steps_an_epoch(samples.len()) as f64;
     let seconds_an_epoch = started.elapsed().as_secs_f64() / here;
     let last = state.history.last().ok_or(LearningError::NoHistory)?;
-    let tangent = tangent.map(|t| t.followed(config.steps_an_epoch(samples.len())));
+    let tangent = tangent.map(|t| t.followed(Some(config.steps_an_epoch(samples.len()))));
     let summary = Descended {
         epochs: last.epoch,
         steps: state.step,
@@ -147,7 +149,7 @@ impl<T: Float> Watch<'_, T> {
 
     fn epoch(&mut self, row: &Row, state: &State<T>) -> Result<(), LearningError> {
         if let Some(tangent) = &mut self.tangent {
-            tangent.look(state)?;
+            tangent.look(&state.weights, state.step, None)?;
             self.observer
                 .keep(Tangent::<T>::KEPT, tangent.csv().as_bytes())?;
         }

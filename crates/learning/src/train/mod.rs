@@ -34,4 +34,4 @@ pub use job::{Job, answer};
 pub use page::page;
 pub use question::{FlowRun, Method, Question};
 pub use scores::Scores;
-pub use tangent::Followed;
+pub use tangent::{Followed, Look};

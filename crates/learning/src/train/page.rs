@@ -22,7 +22,7 @@ pub fn page(answer: &Answer, settings: Vec<(String, String)>) -> Page {
     page.push(curves(answer, &points));
     page.push(history(answer, &points));
     if let Some(tangent) = &answer.tangent {
-        page.push(tangent.section());
+        page.push(tangent.section(&answer.history.axis()));
     }
     page.configure(settings);
     page

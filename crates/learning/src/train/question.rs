@@ -78,9 +78,6 @@ impl Question {
             Method::Flow(_) if self.setup.precision == Precision::Fast => refuse(
                 "‹precision fast›: gradient flow goes by small differences of gradients; leave it out",
             ),
-            Method::Flow(_) if self.ntk.is_some() => {
-                refuse("‹ntk› follows sgd and adam; leave it out of ‹optimiser flow›")
-            }
             Method::Flow(run) => Ok(run.config.check()?),
         }
     }
@@ -154,10 +151,5 @@ mod tests {
         fast.setup.precision = Precision::Fast;
         let refused = fast.check().unwrap_err().to_string();
         assert!(refused.contains("‹precision fast›"), "{refused}");
-        let followed = Question {
-            ntk: Some(1),
-            ..flow
-        };
-        assert!(followed.check().unwrap_err().is_usage());
     }
 }

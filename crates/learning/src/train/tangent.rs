@@ -2,8 +2,9 @@
 
 use polariscope_empirical::{Float, Follower, Snapshot};
 use polariscope_lens::Device;
+use polariscope_network::Weights;
 use polariscope_report::{Axis, Plot, Section, Series, counted, pretty};
-use polariscope_train::{Config, Problem, State};
+use polariscope_train::Problem;
 use serde::{Deserialize, Serialize};
 
 use crate::LearningError;
@@ -11,42 +12,55 @@ use crate::LearningError;
 /// What is followed, and what was seen: the start, then a row of the history each.
 pub(super) struct Tangent<T> {
     follower: Follower<T>,
-    seen: Vec<Snapshot>,
+    seen: Vec<Look>,
+}
+
+/// The kernel at one row of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Flow time; steps have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// What was seen.
+    #[serde(flatten)]
+    pub kernel: Snapshot,
 }
 
 impl<T: Float> Tangent<T> {
     /// Name of what is kept on the way.
     pub const KEPT: &str = "ntk";
 
-    /// Goes on where an interrupted process was at `step` with what it had kept.
+    /// Follows the first `points` training samples from the weights at the start, at flow time `time` if it is a flow;
+    /// goes on where an interrupted process was at `step` with what it had kept.
     pub fn new(
-        problem: &Problem,
-        device: Device,
-        config: &Config,
+        (problem, device): (&Problem, Device),
+        (start, time): (&Weights<T>, Option<f64>),
         points: usize,
         (kept, step): (Vec<u8>, u64),
     ) -> Result<Self, LearningError> {
-        let start = State::<T>::new(&problem.graph, config, 0);
-        let follower = Follower::new(
-            device,
-            &problem.graph,
-            &start.weights,
-            problem.train(),
-            points,
-        )?;
+        let follower = Follower::new(device, &problem.graph, start, problem.train(), points)?;
         let lines = String::from_utf8_lossy(&kept);
-        let mut seen: Vec<Snapshot> = lines.lines().filter_map(parse).collect();
-        seen.retain(|s| s.step <= step);
-        if seen.is_empty() {
-            seen.push(follower.look(&start.weights, 0)?);
+        let parse = |line| parse(line, time.is_some());
+        let mut tangent = Tangent {
+            follower,
+            seen: lines.lines().filter_map(parse).collect(),
+        };
+        tangent.seen.retain(|s| s.kernel.step <= step);
+        if tangent.seen.is_empty() {
+            tangent.look(start, 0, time)?;
         }
-        Ok(Tangent { follower, seen })
+        Ok(tangent)
     }
 
     /// One look more.
-    pub fn look(&mut self, state: &State<T>) -> Result<(), LearningError> {
-        let seen = self.follower.look(&state.weights, state.step)?;
-        self.seen.push(seen);
+    pub fn look(
+        &mut self,
+        weights: &Weights<T>,
+        step: u64,
+        time: Option<f64>,
+    ) -> Result<(), LearningError> {
+        let kernel = self.follower.look(weights, step)?;
+        self.seen.push(Look { time, kernel });
         Ok(())
     }
 
@@ -55,8 +69,8 @@ impl<T: Float> Tangent<T> {
         csv(&self.seen)
     }
 
-    /// At the end.
-    pub fn followed(self, steps_an_epoch: u64) -> Followed {
+    /// At the end; a flow has no epochs.
+    pub fn followed(self, steps_an_epoch: Option<u64>) -> Followed {
         Followed {
             samples: self.follower.samples(),
             steps_an_epoch,
@@ -70,14 +84,14 @@ impl<T: Float> Tangent<T> {
 pub struct Followed {
     /// Training samples that it was looked at on.
     pub samples: usize,
-    /// Updates per epoch.
-    pub steps_an_epoch: u64,
+    /// Updates per epoch; a flow has none.
+    pub steps_an_epoch: Option<u64>,
     /// The start, then a row of the history each.
-    pub seen: Vec<Snapshot>,
+    pub seen: Vec<Look>,
 }
 
 impl Followed {
-    /// `step,change,alignment,mean_diagonal`, a line each.
+    /// `step,change,alignment,mean_diagonal`, a line each; of a flow with the time behind the step.
     pub fn csv(&self) -> String {
         csv(&self.seen)
     }
@@ -90,24 +104,25 @@ impl Followed {
         format!(
             "Its tangent kernel on {} has moved by {} of its norm; the alignment with the labels went from {} to {}.",
             counted(self.samples as u64, "training sample"),
-            pretty(last.change),
-            pretty(first.alignment),
-            pretty(last.alignment)
+            pretty(last.kernel.change),
+            pretty(first.kernel.alignment),
+            pretty(last.kernel.alignment)
         )
     }
 
-    /// Both curves.
-    pub(super) fn section(&self) -> Section {
+    /// Both curves, over what the history is drawn over.
+    pub(super) fn section(&self, axis: &Axis) -> Section {
+        let at = |s: &Look| match s.time {
+            Some(time) => time,
+            None => s.kernel.step as f64 / self.steps_an_epoch.unwrap_or(1) as f64,
+        };
         let curve = |label: &str, value: fn(&Snapshot) -> f64| {
-            let epoch = |s: &Snapshot| s.step as f64 / self.steps_an_epoch as f64;
-            Series::line(
-                label,
-                self.seen.iter().map(|s| (epoch(s), value(s))).collect(),
-            )
+            let points = self.seen.iter().map(|s| (at(s), value(&s.kernel)));
+            Series::line(label, points.collect())
         };
         let plot = |title: &str, label: &str, series| Plot {
             title: title.into(),
-            x: Axis::linear("epoch"),
+            x: axis.clone(),
             y: Axis::linear(label),
             series: vec![series],
         };
@@ -139,27 +154,40 @@ impl Followed {
     }
 }
 
-fn csv(seen: &[Snapshot]) -> String {
+fn csv(seen: &[Look]) -> String {
     let lines = seen.iter().map(|s| {
         let Snapshot {
             step,
             change,
             alignment,
             mean_diagonal,
-        } = s;
-        format!("{step},{change:e},{alignment:e},{mean_diagonal:e}\n")
+        } = s.kernel;
+        let time = s.time.map_or(String::new(), |t| format!("{t},"));
+        format!("{step},{time}{change:e},{alignment:e},{mean_diagonal:e}\n")
     });
-    let head = "step,change,alignment,mean_diagonal\n".to_owned();
+    let time = match seen.iter().any(|s| s.time.is_some()) {
+        true => "time,",
+        false => "",
+    };
+    let head = format!("step,{time}change,alignment,mean_diagonal\n");
     head + &lines.collect::<String>()
 }
 
 /// A line of the table; nothing of its head.
-fn parse(line: &str) -> Option<Snapshot> {
+fn parse(line: &str, flow: bool) -> Option<Look> {
     let mut words = line.split(',');
-    Some(Snapshot {
-        step: words.next()?.parse().ok()?,
-        change: words.next()?.parse().ok()?,
-        alignment: words.next()?.parse().ok()?,
-        mean_diagonal: words.next()?.parse().ok()?,
+    let step = words.next()?.parse().ok()?;
+    let mut number = || words.next()?.parse().ok();
+    Some(Look {
+        time: match flow {
+            true => Some(number()?),
+            false => None,
+        },
+        kernel: Snapshot {
+            step,
+            change: number()?,
+            alignment: number()?,
+            mean_diagonal: number()?,
+        },
     })
 }

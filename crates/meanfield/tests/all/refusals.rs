@@ -23,7 +23,7 @@ fn biases_and_offsets_move_activations() {
     let lenet = zoo(
         "lenet-avg",
         &ZooOptions {
-            activation: Some(Activation::Gelu),
+            activation: Some(Activation::Gelu.into()),
             ..ZooOptions::default()
         },
     )
@@ -62,7 +62,7 @@ fn the_last_bias_and_zero_biases_never_matter() {
     );
     assert!(exact(&last, ExactProbe::Zero, Readout::Mean).is_ok());
     let options = ZooOptions {
-        activation: Some(Activation::Gelu),
+        activation: Some(Activation::Gelu.into()),
         bias: "zero".parse().unwrap(),
         ..ZooOptions::default()
     };
@@ -138,7 +138,7 @@ fn ops_without_a_closed_form() {
     let vit = zoo(
         "vit",
         &ZooOptions {
-            activation: Some(Activation::Gelu),
+            activation: Some(Activation::Gelu.into()),
             ..ZooOptions::default()
         },
     )
@@ -295,12 +295,12 @@ fn approximations_are_named() {
         resnet[0]
     );
     let erf = ZooOptions {
-        activation: Some(Activation::Erf),
+        activation: Some(Activation::Erf.into()),
         ..ZooOptions::default()
     };
     assert_eq!(approximations(&zoo("mlp-2x10", &erf).unwrap()).len(), 1);
     let linear = ZooOptions {
-        activation: Some(Activation::Identity),
+        activation: Some(Activation::Identity.into()),
         ..ZooOptions::default()
     };
     assert_eq!(approximations(&zoo("resnet18", &linear).unwrap()), [""; 0]);

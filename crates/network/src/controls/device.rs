@@ -86,7 +86,7 @@ fn curvature(ordinal: usize) -> Result<f64, Fault> {
     const SAMPLES: usize = 8;
     let options = ZooOptions {
         input: Some("1x8x8".parse()?),
-        activation: Some(polariscope_graph::Activation::Gelu),
+        activation: Some(polariscope_graph::Activation::Gelu.into()),
         ..ZooOptions::default()
     };
     let graph = zoo("mlp-2x32", &options)?;

@@ -261,7 +261,7 @@ fn logistic() {
     ] {
         for (name, input) in [("fcn", "5"), ("cnn-gap", "2x5x4")] {
             let options = ZooOptions {
-                activation: Some(activation),
+                activation: Some(activation.into()),
                 input: Some(input.parse().unwrap()),
                 ..ZooOptions::default()
             };

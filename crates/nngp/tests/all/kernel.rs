@@ -12,7 +12,7 @@ fn net(name: &str, input: &str, depth: usize, activation: Activation) -> Graph {
     let options = ZooOptions {
         input: Some(input.parse().unwrap()),
         outputs: Some(1),
-        activation: Some(activation),
+        activation: Some(activation.into()),
         parametrisation: Some(Parametrisation::Ntk { w_std, b_std: 0.0 }),
         depth: Some(depth),
         ..ZooOptions::default()
@@ -45,6 +45,28 @@ fn relu_of_depth_three() {
     let values = kernel.between(Wanted::Both, &x, &y).unwrap();
     assert!((values.nngp[0] / scale - rho).abs() < 4e-15);
     assert!((values.ntk.unwrap()[0] / scale - theta).abs() < 8e-15);
+}
+
+/// A normalised activation keeps the diagonal of the NNGP kernel at 1 through any depth, at inputs of mean square 1.
+#[test]
+fn normalised_activations_keep_the_diagonal() {
+    for name in ["softplus:5", "relu", "tanh", "erf", "gelu", "silu", "abs"] {
+        let diagonal = |activation: String| {
+            let options = ZooOptions {
+                input: Some("4".parse().unwrap()),
+                activation: Some(activation.parse().unwrap()),
+                depth: Some(3),
+                ..ZooOptions::default()
+            };
+            let x = [1.0f64, -1.0, 1.0, 1.0];
+            let kernel = Kernel::new(&zoo("fcn", &options).unwrap()).unwrap();
+            kernel.between(Wanted::Nngp, &x, &x).unwrap().nngp[0]
+        };
+        let found = diagonal(format!("normalised:{name}"));
+        assert!((found - 1.0).abs() < 1e-8, "{name}: {found}");
+        // abs is normalised as it is.
+        assert!((diagonal(name.to_owned()) - 1.0).abs() > 0.1 || name == "abs");
+    }
 }
 
 #[test]

@@ -152,3 +152,21 @@ impl FlowConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below half of both bounds (0.1 and 1e-4) a step is easy, from either bound on it is refused, and so is NaN.
+    #[test]
+    fn steps_are_judged_by_both_bounds() {
+        let judge = |output, gradient| FlowConfig::default().judge(output, gradient);
+        assert_eq!(judge(0.04, 4e-5), Tried::Easy);
+        assert_eq!(judge(0.06, 4e-5), Tried::Accepted);
+        assert_eq!(judge(0.04, 6e-5), Tried::Accepted);
+        assert_eq!(judge(0.1, 0.0), Tried::Refused);
+        assert_eq!(judge(0.0, 2e-4), Tried::Refused);
+        assert_eq!(judge(f64::NAN, 0.0), Tried::Refused);
+        assert_eq!(judge(0.0, f64::NAN), Tried::Refused);
+    }
+}

@@ -1,0 +1,235 @@
+//! `stripe` (Geiger PD section 5, after Paccolat et al.): labels that depend on one input of d, and a network of one hidden
+//! layer that learns to look at it alone, or does not.
+//!
+//! Lazy training is training with the frozen kernel of a wide network at initialisation. Λ is the root mean square of the
+//! first layer's weights on the input that matters over that on all others, at the end of training; the kernel on compressed
+//! data sees the others divided by Λ. Samples and initial weights are drawn anew in every run.
+
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use polariscope_data::Dataset;
+use polariscope_diff::Device;
+use polariscope_experiment::grid::{grid, text};
+use polariscope_experiment::{
+    Cell, Claim, Design, Experiment, Row, Scale, Select, Table, Test, Wanted, exponent,
+};
+use polariscope_landscape::{Flowed, Kernels};
+use polariscope_network::Weights;
+use polariscope_train::{FlowConfig, Problem, Samples};
+
+use crate::lazy::{binary, error, fitted, network, regime, sets, train};
+use crate::{Entry, Lab, LandscapeExperimentsError};
+
+/// In the list.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "stripe",
+    source: "Geiger PD section 5, Fig 9",
+    line: "labels that need one input of d: learning curves of both regimes, and of the kernel on compressed data",
+    architecture: None,
+    data: None,
+    minutes: 2.0,
+    make: |lab| Ok(Box::new(Stripe { lab: lab.clone() })),
+};
+
+/// Hidden layers.
+const DEPTH: usize = 1;
+/// Width of the network that learns features.
+const WIDTH: usize = 100;
+/// Width of the network whose kernel is frozen: more weights than samples.
+const KERNEL_WIDTH: usize = 1000;
+/// α̃ of the network that learns features.
+const FEATURE: f64 = 1e-3;
+const MEASURES: [&str; 6] = ["lazy", "feature", "compressed", "lambda", "steps", "fitted"];
+/// Those that are test errors.
+const SIDES: [&str; 3] = ["lazy", "feature", "compressed"];
+
+struct Stripe {
+    lab: Lab,
+}
+
+impl Stripe {
+    /// Inputs. With 5 of them a few networks of this width take very many steps.
+    fn dimensions(&self) -> Vec<usize> {
+        self.lab.pick(vec![10], vec![5, 10])
+    }
+
+    fn counts(&self) -> Vec<String> {
+        self.lab.pick(
+            text([32, 64, 128, 256, 512]),
+            text([64, 128, 256, 512, 1024, 2048, 4096]),
+        )
+    }
+
+    /// Terms of the power of P of a measure at `d` inputs.
+    fn power(&self, d: usize) -> Vec<(f64, Select)> {
+        let points = self.counts().into_iter().map(|p| {
+            let x = p.parse().unwrap_or(f64::NAN);
+            (x, at(d, &p))
+        });
+        exponent(&points.collect::<Vec<_>>())
+    }
+}
+
+fn at(d: usize, p: &str) -> Select {
+    Select::of(&[("d", &d.to_string()), ("P", p)])
+}
+
+/// d/(3d − 2).
+fn lazy_exponent(d: usize) -> f64 {
+    let d = d as f64;
+    d / (3.0 * d - 2.0)
+}
+
+/// (d + d_⊥/2)/(3d − 2) with d_⊥ = d − 1.
+fn feature_exponent(d: usize) -> f64 {
+    let d = d as f64;
+    (d + (d - 1.0) / 2.0) / (3.0 * d - 2.0)
+}
+
+impl Experiment for Stripe {
+    type Error = LandscapeExperimentsError;
+
+    fn design(&self) -> Design {
+        let factors = [("d", &text(self.dimensions())[..]), ("P", &self.counts())];
+        grid(&factors, self.lab.runs(4, 10), &MEASURES)
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        let counts = self.counts();
+        let share = 1.0 / counts.len() as f64;
+        let claims = self.dimensions().into_iter().map(|d| {
+            let mean = counts.iter().map(|p| (share, at(d, p))).collect();
+            let contrast = |measure, terms, wanted| Test::Contrast {
+                measure,
+                scale: Scale::Log,
+                terms,
+                wanted,
+            };
+            [
+                Claim::new(
+                    format!("d = {d}: the error falls faster where features are learnt"),
+                    contrast("gain", self.power(d), Wanted::Positive),
+                ),
+                Claim::new(
+                    format!("d = {d}: Λ grows with P"),
+                    contrast("lambda", self.power(d), Wanted::Positive),
+                ),
+                Claim::new(
+                    format!("d = {d}: the kernel on compressed data has the error of feature learning within 25 %, mean over P"),
+                    contrast(
+                        "excess",
+                        mean,
+                        Wanted::Near {
+                            value: 0.0,
+                            tolerance: 1.25_f64.ln(),
+                        },
+                    ),
+                ),
+            ]
+        });
+        claims.flatten().collect()
+    }
+
+    fn measure(&self, cell: &Cell) -> Result<Vec<f64>, LandscapeExperimentsError> {
+        let d = cell.number("d");
+        let seed = self.lab.seed.wrapping_mul(1000) + cell.run;
+        let data = Dataset::load(&format!(
+            "stripe?shape={d}&train={}&test=2000&seed={seed}",
+            cell.number("P")
+        ))?;
+        let problem = Problem {
+            graph: network(&data, DEPTH, WIDTH)?,
+            data: binary(data)?,
+        };
+        let (learn, test, classes) = sets(&problem);
+        let config = FlowConfig {
+            max_steps: self.lab.pick(200_000, 2_000_000),
+            ..regime(FEATURE, WIDTH)
+        };
+        let net = train(&self.lab, &problem.graph, &config, (learn, test), cell.run)?;
+        let Some(net) = fitted(net) else {
+            return Ok(vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0]);
+        };
+        let lambda = compression(&net, d);
+        let graph = network(&problem.data, DEPTH, KERNEL_WIDTH)?;
+        let weights = Weights::<f64>::draw(&graph, self.lab.seed, cell.run);
+        let frozen = |sets: (Samples<'_>, Samples<'_>)| -> Result<f64, LandscapeExperimentsError> {
+            let kernels = Kernels::of(Device::Cpu, &graph, &weights, sets)?;
+            let found = kernels.train(sets.0.y, 1, &regime(1.0, KERNEL_WIDTH))?;
+            Ok(error(&found.test, classes))
+        };
+        let lazy = frozen((learn, test))?;
+        let [few, unseen] = [learn, test].map(|samples| compressed(samples.x, d, lambda));
+        let compressed = frozen((Samples { x: &few, ..learn }, Samples { x: &unseen, ..test }))?;
+        Ok(vec![
+            lazy,
+            error(&net.test, classes),
+            compressed,
+            lambda,
+            net.steps as f64,
+            1.0,
+        ])
+    }
+
+    fn scores(&self, table: &Table) -> Result<Option<Table>, LandscapeExperimentsError> {
+        Ok(Some(compared(table)))
+    }
+
+    fn together(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn cost(&self, cell: &Cell) -> f64 {
+        let samples = cell.real("P");
+        samples * samples
+    }
+}
+
+/// Λ: the root mean square of the first layer's weights on the first input over that on the others.
+fn compression(net: &Flowed<f64>, d: usize) -> f64 {
+    let mut squares = vec![0.0; d];
+    for row in net
+        .weights
+        .values
+        .first()
+        .map_or(&[][..], Vec::as_slice)
+        .chunks_exact(d)
+    {
+        squares.iter_mut().zip(row).for_each(|(s, w)| *s += w * w);
+    }
+    let others = squares.iter().skip(1).sum::<f64>() / (d as f64 - 1.0);
+    (squares.first().copied().unwrap_or(f64::NAN) / others).sqrt()
+}
+
+/// Inputs with all but the first divided by Λ.
+fn compressed(x: &[f32], d: usize, lambda: f64) -> Vec<f32> {
+    let scaled = |(i, &x): (usize, &f32)| match i % d {
+        0 => x,
+        _ => (f64::from(x) / lambda) as f32,
+    };
+    x.iter().enumerate().map(scaled).collect()
+}
+
+/// The table with what is compared: `gain`, the error of lazy training over that of feature learning, and `excess`, that of
+/// the kernel on compressed data over the same.
+fn compared(table: &Table) -> Table {
+    let design = Design {
+        factors: table.factors().to_vec().into(),
+        measures: text(MEASURES.into_iter().chain(["gain", "excess"])),
+        cells: Vec::new(),
+    };
+    let mut compared = Table::new(&design);
+    for row in &table.rows {
+        let value = |k: usize| row.values.get(k).copied().unwrap_or(f64::NAN);
+        let ratios = [value(0) / value(1), value(2) / value(1)];
+        compared.rows.push(Row {
+            levels: row.levels.clone(),
+            run: row.run,
+            values: row.values.iter().copied().chain(ratios).collect(),
+        });
+    }
+    compared
+}

@@ -188,7 +188,8 @@ mod tests {
         assert!((factor("normalised:tanh") - 1.592_54).abs() < 5e-6);
         assert_eq!(factor("softplus:5"), 1.0);
 
-        let phi: [(&str, fn(f64) -> f64); 7] = [
+        type Function = fn(f64) -> f64;
+        let phi: [(&str, Function); 7] = [
             ("leaky-relu:0.3", |z| if z > 0.0 { z } else { 0.3 * z }),
             ("sin", f64::sin),
             ("abs", f64::abs),

@@ -264,7 +264,7 @@ mod tests {
     /// Against gradients that are formed: dense and convolutional networks, scaled weights, several outputs.
     #[test]
     fn layers_add_up_to_the_kernel() {
-        let tanh = Some(Activation::Tanh);
+        let tanh = Some(Activation::Tanh.into());
         for (name, input, outputs, parametrisation) in [
             ("mlp-2x7", "5", 3, None),
             (

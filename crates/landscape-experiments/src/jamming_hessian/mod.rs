@@ -204,7 +204,7 @@ impl Experiment for JammingHessian {
             return Ok(vec![f64::NAN; MEASURES.len() + 1]);
         };
         let graph = machine(
-            &format!("mlp-2x{width}"),
+            (&format!("mlp-2x{width}"), None),
             Shape::Vector { features: *width },
             *activation,
         )?;

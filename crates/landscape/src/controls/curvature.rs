@@ -27,7 +27,7 @@ fn network(name: &str, activation: Activation) -> Result<Graph, Fault> {
     let options = ZooOptions {
         input: Some(INPUTS.to_string().parse()?),
         outputs: Some(1),
-        activation: Some(activation),
+        activation: Some(activation.into()),
         ..ZooOptions::default()
     };
     Ok(zoo(name, &options)?)

@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn flow_is_for_smooth_networks() {
-        let of = |name: &str, activation| {
+        let of = |name: &str, activation: Option<Activation>| {
             let options = ZooOptions {
-                activation,
+                activation: activation.map(Into::into),
                 ..ZooOptions::default()
             };
             Dynamics::of(&zoo(name, &options).unwrap())

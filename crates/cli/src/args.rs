@@ -274,7 +274,7 @@ pub struct ArchitectureOptions {
     /// Number of outputs [default: 10]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub outputs: Option<usize>,
-    /// Replaces every activation: relu, tanh, leaky-relu:SLOPE, normalised:relu, …
+    /// Replaces every activation: tanh, softplus:5, normalised:relu, …
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Nonlinearity>,
     /// pytorch, ntk, mean-field, he, lecun, xavier or orthogonal

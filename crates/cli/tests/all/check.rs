@@ -12,13 +12,13 @@ fn every_control_passes() {
     let verdict = |group: &str| -> Value {
         serde_json::from_str(&succeed(&dir, &["check", group, "--json"])).unwrap()
     };
-    let groups = [verdict("core"), verdict("geometry"), verdict("kernels")];
+    let groups = ["core", "geometry", "kernels", "landscape"].map(verdict);
     assert!(groups.iter().all(|v| v["pass"] == true));
     let controls = groups
         .iter()
         .flat_map(|v| v["controls"].as_array().unwrap());
     let controls: Vec<&Value> = controls.collect();
-    assert!(controls.len() >= 10 + 20 + 12);
+    assert!(controls.len() >= 10 + 20 + 12 + 5);
     assert_eq!(text.matches(" pass").count(), controls.len());
     let last = format!("all {} controls agree", controls.len());
     assert_eq!(text.lines().last(), Some(last.as_str()));

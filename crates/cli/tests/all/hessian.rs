@@ -64,7 +64,10 @@ fn matrices_of_a_small_network() {
     );
     assert_eq!(csv.lines().count(), 138);
     let html = fs::read_to_string(dir.join("run/report.html")).unwrap();
-    assert!(html.matches("<svg").count() >= 4 && html.contains("polariscope hessian mlp-2x8"));
+    assert!(
+        html.matches("<svg").count() >= 4
+            && html.contains("<span>hessian</span> <span>mlp-2x8</span>")
+    );
 }
 
 /// Weights of a run, a smooth activation: other sentences.

@@ -27,6 +27,7 @@
 //!
 //! What neither holds nor fails is undecided: more runs would tell.
 
+use polariscope_report::pretty;
 use polariscope_stats::{student_quantile, welch};
 
 use crate::{Mean, Outcome, Scale, Select, Table, Wanted};
@@ -166,7 +167,11 @@ fn meet(tested: Option<Tested>, what: &str, wanted: Wanted) -> Judged {
             Box::new(move |t| opposite(t.exceeds(value))),
         ),
         Wanted::Near { value, tolerance } => (
-            format!("{what} over {runs}, within {tolerance} of {value} {by}"),
+            format!(
+                "{what} over {runs}, within {} of {} {by}",
+                pretty(tolerance),
+                pretty(value)
+            ),
             Box::new(move |t| t.decide(tolerance - (t.mean.value - value).abs())),
         ),
     };
@@ -208,7 +213,7 @@ pub(crate) fn certain(table: &Table, measure: &str, at: &Select, wanted: Wanted)
         Wanted::AtLeast(v) => (format!("at least {v}"), Box::new(move |y| y - v)),
         Wanted::AtMost(v) => (format!("at most {v}"), Box::new(move |y| v - y)),
         Wanted::Near { value, tolerance } => (
-            format!("within {tolerance} of {value}"),
+            format!("within {} of {}", pretty(tolerance), pretty(value)),
             Box::new(move |y| tolerance - (y - value).abs()),
         ),
     };

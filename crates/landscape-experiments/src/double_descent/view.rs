@@ -197,7 +197,7 @@ impl View for DoubleDescent {
             ));
         }
         let norm = Plot {
-            title: "Size of the outputs".into(),
+            title: "‖f‖² along N".into(),
             x: Axis::log("N/N* − 1"),
             y: Axis::log("‖f‖² on the test set, geometric mean"),
             series,
@@ -212,7 +212,7 @@ impl View for DoubleDescent {
                      the networks fit; beyond {BEYOND}N* the ensemble should be flat."
                 ),
             ),
-            Section::new("The outputs diverge at N*").figure(
+            Section::new("Size of the outputs beyond N*").figure(
                 "norm",
                 norm.draw(),
                 format!(

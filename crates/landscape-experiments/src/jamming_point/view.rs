@@ -185,7 +185,7 @@ impl View for JammingPoint {
         let share = Plot {
             title: "True labels beside random ones".into(),
             x: patterns(),
-            y: Axis::linear("N* of true labels over that of random ones"),
+            y: Axis::linear("N*, true over random labels"),
             series: lines("share"),
         };
         vec![

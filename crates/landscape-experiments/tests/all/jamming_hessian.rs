@@ -42,7 +42,7 @@ fn all_that_theory_says() {
     }
     let words = trial.words(&table);
     assert!(
-        words.contains("With relu (3 runs) 12 % of the modes of H are negative"),
+        words.contains("With relu (20 runs) 12 % of the modes of H are negative"),
         "{words}"
     );
     assert!(

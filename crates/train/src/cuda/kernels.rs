@@ -162,7 +162,7 @@ pub fn blocks(tensors: &[Tensor], span: usize) -> usize {
 
 /// Statements that find out which part of which tensor is this block's: `choice` for tensor i, its length `n` and its
 /// first number.
-fn choose(tensors: &[Tensor], span: usize, choice: impl Fn(usize) -> String) -> String {
+pub fn choose(tensors: &[Tensor], span: usize, choice: impl Fn(usize) -> String) -> String {
     let mut text = "int n = 0, block = blockIdx.x;\n".to_owned();
     let mut first = 0;
     for (i, tensor) in tensors.iter().enumerate() {

@@ -9,11 +9,14 @@
 //! - `roof ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
 //! - `train ARCH INPUT BATCH SAMPLES NETWORKS full|fast` prints the seconds of a step of networks that train on a GPU;
+//! - `flow-task DIR NETWORKS` writes samples and initial weights of gradient flows to DIR;
+//! - `flows cpu|cuda|cuda-alone|cuda-host f32|f64 NETWORKS` flows them and prints seconds and where they end;
 //! - `listing DIR ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS` writes the CUDA kernels of a program to DIR, with numbers to run them on;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
 mod device;
+mod flows;
 mod kernels;
 mod listing;
 mod programs;
@@ -104,6 +107,17 @@ fn main() -> Result<(), Failure> {
                 let precision = device::precision(precision);
                 let seconds = device::train(architecture, input, sizes, precision)?;
                 writeln!(out, "{seconds:.9}")?;
+            }
+            ["flow-task", dir, networks] => {
+                flows::prepare(&mut out, Path::new(dir), networks.parse()?)?;
+            }
+            ["flows", how, dtype, networks] => {
+                let networks = networks.parse()?;
+                match dtype {
+                    "f32" => flows::time::<f32>(&mut out, how, networks)?,
+                    "f64" => flows::time::<f64>(&mut out, how, networks)?,
+                    _ => return Err(format!("{dtype} is neither f32 nor f64").into()),
+                }
             }
             ["listing", dir, architecture, input, batch, what] => {
                 listing::write(Path::new(dir), architecture, input, batch.parse()?, what)?;

@@ -46,6 +46,7 @@ mod train;
 
 pub use chance::AtChance;
 pub use config::{BatchSize, Config, Length, Schedule};
+pub use cuda::{DeviceDescent, DeviceStop, Margin, Standing};
 pub use ensemble::ensemble;
 pub use error::{Diverged, TrainError};
 pub use evaluate::{Evaluator, Metrics};

@@ -10,7 +10,7 @@
 use polariscope_diff::Dtype;
 use polariscope_diff::cuda::CudaSource;
 
-use super::super::kernels::{Rule, THREADS, Tensor, choose};
+use super::super::kernels::{Rule, Tensor, choose, summing};
 use crate::flow::{Tried, epsilon};
 
 /// A number that a network has of its own.
@@ -78,30 +78,6 @@ impl End {
     }
 }
 
-const SHARED: &str = "
-__device__ __forceinline__ double total(double x) {
-    __shared__ double part[256];
-    __syncthreads();
-    part[threadIdx.x] = x;
-    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-    }
-    __syncthreads();
-    return part[0];
-}
-";
-
-fn source(dtype: Dtype, name: &'static str, text: String) -> CudaSource {
-    let number = dtype.c_name();
-    CudaSource {
-        text: format!("typedef {number} T;\n{SHARED}{text}"),
-        name,
-        threads: THREADS,
-        shared: 0,
-    }
-}
-
 /// Parameters of a kernel: arrays of each tensor, those with a gradient and those without.
 fn parameters(tensors: &[Tensor], descends: [&str; 4], follows: [&str; 4]) -> String {
     let mut text = String::new();
@@ -151,7 +127,7 @@ pub fn survey(
         parameters = parameters(tensors, ["w", "g", "there", ""], ["w", "", "", ""]),
         choose = choose(tensors, span, choice),
     );
-    source(dtype, "survey", text)
+    summing(dtype, "survey", text)
 }
 
 /// What becomes of the step of each network; `numbers` outputs on the training set, `initial` if f₀ is not 0.
@@ -251,7 +227,7 @@ pub fn decide(dtype: Dtype, numbers: usize, initial: bool, parts: usize) -> Cuda
         shrink = Tried::Refused.factor(),
         grow = Tried::Easy.factor(),
     );
-    source(dtype, "decide", text)
+    summing(dtype, "decide", text)
 }
 
 /// Takes what was accepted and proposes w′ = w − dt g. Where there is no gradient, what is here follows what is there.
@@ -298,5 +274,5 @@ pub fn advance(dtype: Dtype, tensors: &[Tensor], span: usize) -> CudaSource {
         ),
         choose = choose(tensors, span, choice),
     );
-    source(dtype, "advance", text)
+    summing(dtype, "advance", text)
 }

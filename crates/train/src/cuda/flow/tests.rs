@@ -1,14 +1,12 @@
 //! The kernels after the program as C++, with one thread a block, against [`crate::Flow`]: needs a C++ compiler, no GPU.
 
 use std::fmt::Write;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use polariscope_diff::{Device, Dtype};
 use polariscope_graph::{Graph, ZooOptions, parse_file};
 use polariscope_network::Weights;
 
+use super::super::emulation::{kernels_as_cpp, list, run};
 use super::super::kernels::{Rule, Tensor, blocks};
 use super::kernels::{self, STATUS};
 use super::{first, of_status};
@@ -20,23 +18,6 @@ const X: [f32; 6] = [1.0, 0.5, -0.5, 2.0, 2.0, 0.25];
 const Y: [f32; 3] = [1.0, -2.0, 0.5];
 /// Numbers of a block: two for the first tensor.
 const SPAN: usize = 1;
-
-/// What CUDA has and C++ has not; a block has one thread.
-const SHIM: &str = "
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-struct Three { unsigned x, y, z; };
-static Three threadIdx{0, 0, 0}, blockIdx{0, 0, 0};
-static const Three blockDim{1, 1, 1};
-static void __syncthreads() {}
-static int __syncthreads_or(int x) { return x; }
-using std::min; using std::isfinite;
-#define __global__
-#define __device__
-#define __forceinline__
-#define __shared__ static
-";
 
 /// f = act(w·x + b) with the loss ½ Σ (F − y)², by hand: loss, outputs and gradients of all networks at their trials.
 const MODEL: &str = "
@@ -72,11 +53,6 @@ fn samples() -> Samples<'static> {
     }
 }
 
-fn list(values: impl IntoIterator<Item = f64>) -> String {
-    let words: Vec<String> = values.into_iter().map(|x| format!("{x:e}")).collect();
-    format!("{{{}}}", words.join(", "))
-}
-
 /// The C++ program: attempts as [`super::Flows`] makes them, then a line for each network.
 fn text(config: &FlowConfig, starts: &[Weights<f64>], relu: bool, origin: &[f64]) -> String {
     let rule = Rule::Descend;
@@ -93,11 +69,7 @@ fn text(config: &FlowConfig, starts: &[Weights<f64>], relu: bool, origin: &[f64]
         kernels::decide(Dtype::F64, 3, initial, parts),
         kernels::advance(Dtype::F64, &all, SPAN),
     ];
-    let mut text = SHIM.to_owned();
-    for code in codes {
-        let body = code.text.replace("extern \"C\"", "");
-        writeln!(text, "namespace {}_kernel {{\n{body}\n}}", code.name).unwrap();
-    }
+    let mut text = kernels_as_cpp(&codes);
     let n = starts.len();
     let own = |i: usize| list(starts.iter().flat_map(|w| w.values[i].clone()));
     let status = list(starts.iter().flat_map(|_| first(config)));
@@ -114,11 +86,6 @@ static double w[] = {w}, b[] = {b}, vw[] = {w}, vb[] = {b};
 static double gw[2 * NETWORKS], gb[NETWORKS], f[3 * NETWORKS];
 static double tw[2 * NETWORKS], tb[NETWORKS], tf[3 * NETWORKS], loss[NETWORKS], partial[3 * PARTS * NETWORKS];
 {MODEL}
-template <class F> static void grid(unsigned blocks, unsigned rows, F kernel) {{
-    for (blockIdx.y = 0; blockIdx.y < rows; ++blockIdx.y)
-        for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) kernel();
-    blockIdx = {{0, 0, 0}};
-}}
 int main() {{
     for (int attempt = 0; attempt < 20000; ++attempt) {{
         program();
@@ -164,26 +131,8 @@ fn emulated(
     relu: bool,
     origin: &[f64],
 ) -> Option<Vec<Result<FlowEnd<f64>, TrainError>>> {
-    let folder = std::env::temp_dir().join(format!("polariscope-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let [source, binary]: [PathBuf; 2] = ["main.cpp", "main"].map(|file| folder.join(file));
-    fs::write(&source, text(config, starts, relu, origin)).unwrap();
-    let built = Command::new("c++")
-        .args(["-std=c++20", "-O1", "-ffp-contract=off", "-w", "-o"])
-        .args([&binary, &source])
-        .stdin(Stdio::null())
-        .status();
-    let Ok(built) = built else {
-        eprintln!("not tested: there is no C++ compiler");
-        return None;
-    };
-    assert!(built.success(), "{}", source.display());
-    let run = Command::new(&binary).output().unwrap();
-    fs::remove_dir_all(&folder).unwrap();
-    let printed = String::from_utf8(run.stdout).unwrap();
-    let line = |line: &str| {
-        let words = line.split_whitespace().map(|word| word.parse().unwrap());
-        let numbers: Vec<f64> = words.collect();
+    let printed = run(name, &text(config, starts, relu, origin))?;
+    let line = |numbers: &Vec<f64>| {
         let (status, rest) = numbers.split_at(STATUS);
         Ok(FlowEnd {
             weights: Weights {
@@ -193,7 +142,7 @@ fn emulated(
             ..of_status(status)?
         })
     };
-    Some(printed.lines().map(line).collect())
+    Some(printed.iter().map(line).collect())
 }
 
 #[track_caller]

@@ -84,6 +84,8 @@ const CUDA: [Step; 1] = [("cuda", |root| {
         "polariscope-geometry",
         "-p",
         "polariscope-kernels",
+        "-p",
+        "polariscope-landscape",
         "--test",
         "all",
         "--locked",

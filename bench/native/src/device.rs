@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use polariscope_diff::cuda::{Gpu, Workspace};
-use polariscope_diff::{Device, Place, Precision};
+use polariscope_diff::{Device, Number, Place, Precision, Program};
 use polariscope_geometry::{
     Centring, Gradient, Limit, Method, Output, Probe, Readouts, SampleConfig, Sampler, Shard,
 };
@@ -13,7 +13,7 @@ use polariscope_train::{
 };
 
 use crate::Failure;
-use crate::programs::{network, program};
+use crate::programs::network;
 
 /// As it is called in commands.
 pub fn precision(name: &str) -> Precision {
@@ -24,22 +24,18 @@ pub fn precision(name: &str) -> Precision {
 }
 
 /// Prints a line for each step of a program: seconds, operations, bytes, name.
-pub fn roof(
+pub fn roof<T: Number>(
     out: &mut impl Write,
-    architecture: &str,
-    input: &str,
-    batch: usize,
-    what: &str,
+    program: &Program,
     precision: Precision,
 ) -> Result<(), Failure> {
-    let program = program(architecture, input, batch, what)?;
     let gpu = Gpu::open(0)?;
-    let workspace = Workspace::<f32>::new(gpu, &program, precision)?;
+    let workspace = Workspace::<T>::new(gpu, program, precision)?;
     workspace.start()?;
     let seconds = workspace.seconds(program.steps.len(), 3)?;
     for (step, seconds) in program.steps.iter().zip(seconds) {
         let cost = step.cost();
-        let bytes = 4.0 * cost.numbers;
+        let bytes = size_of::<T>() as f64 * cost.numbers;
         writeln!(
             out,
             "{seconds:.9} {:.0} {bytes:.0} {}",

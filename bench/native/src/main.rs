@@ -6,14 +6,19 @@
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
 //! - `data SPEC DIR` writes a data set to DIR;
-//! - `roof ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS full|fast` prints seconds, operations and bytes of each step on a GPU;
+//! - `roof ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS full|fast|f64` prints seconds, operations and bytes of each step on a GPU;
 //! - `networks ARCH INPUT dipole|PROBES COUNT full|fast` prints the seconds of a network on a GPU;
 //! - `train ARCH INPUT BATCH SAMPLES NETWORKS full|fast` prints the seconds of a step of networks that train on a GPU;
+//! - `flow-task DIR NETWORKS` writes samples and initial weights of gradient flows to DIR;
+//! - `flows cpu|cuda|cuda-alone|cuda-host f32|f64 NETWORKS` flows them and prints seconds and where they end;
+//! - `jamming cpu|cuda ACTIVATION WIDTH RATIO SEED STEPS SECONDS` trains on random patterns and prints what is not learnt;
 //! - `listing DIR ARCH INPUT BATCH forward|gradient|products|dipole|points|tangent:NETWORKS|train:NETWORKS` writes the CUDA kernels of a program to DIR, with numbers to run them on;
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
 mod device;
+mod flows;
+mod jamming;
 mod kernels;
 mod listing;
 mod programs;
@@ -23,7 +28,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use polariscope_diff::Device;
+use polariscope_diff::{Device, Precision};
 use tasks::Task;
 
 #[global_allocator]
@@ -77,9 +82,12 @@ fn main() -> Result<(), Failure> {
                 kernels::data(spec, Path::new(dir))?;
                 writeln!(out, "written")?;
             }
-            ["roof", architecture, input, batch, what, precision] => {
-                let (batch, precision) = (batch.parse()?, device::precision(precision));
-                device::roof(&mut out, architecture, input, batch, what, precision)?;
+            ["roof", architecture, input, batch, what, numbers] => {
+                let program = programs::program(architecture, input, batch.parse()?, what)?;
+                match numbers {
+                    "f64" => device::roof::<f64>(&mut out, &program, Precision::Full)?,
+                    how => device::roof::<f32>(&mut out, &program, device::precision(how))?,
+                }
                 writeln!(out, "done")?;
             }
             ["networks", architecture, input, probes, count, precision] => {
@@ -104,6 +112,38 @@ fn main() -> Result<(), Failure> {
                 let precision = device::precision(precision);
                 let seconds = device::train(architecture, input, sizes, precision)?;
                 writeln!(out, "{seconds:.9}")?;
+            }
+            ["flow-task", dir, networks] => {
+                flows::prepare(&mut out, Path::new(dir), networks.parse()?)?;
+            }
+            ["flows", how, dtype, networks] => {
+                let networks = networks.parse()?;
+                match dtype {
+                    "f32" => flows::time::<f32>(&mut out, how, networks)?,
+                    "f64" => flows::time::<f64>(&mut out, how, networks)?,
+                    _ => return Err(format!("{dtype} is neither f32 nor f64").into()),
+                }
+            }
+            [
+                "jamming",
+                place,
+                activation,
+                width,
+                ratio,
+                seed,
+                steps,
+                seconds,
+            ] => {
+                let run = jamming::Run {
+                    device: place.parse()?,
+                    activation,
+                    width: width.parse()?,
+                    ratio: ratio.parse()?,
+                    seed: seed.parse()?,
+                    steps: steps.parse()?,
+                    seconds: seconds.parse()?,
+                };
+                run.print(&mut out)?;
             }
             ["listing", dir, architecture, input, batch, what] => {
                 listing::write(Path::new(dir), architecture, input, batch.parse()?, what)?;

@@ -9,6 +9,9 @@ use crate::{EXPERIMENTS, Entry, Lab, LandscapeExperimentsError, Trial};
 /// Bytes of a few small networks with their samples, about.
 const BYTES: f64 = 2e8;
 
+/// Those whose networks are trained on a GPU where one is asked for.
+const ON_A_GPU: [&str; 1] = ["jamming"];
+
 /// Options as they are given.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -63,7 +66,7 @@ impl polariscope_experiment::Entry for Entry {
             minutes: self.minutes,
             options: self.options(),
             numbers: &[Numbers::F64],
-            gpu: false,
+            gpu: ON_A_GPU.contains(&self.name),
         }
     }
 

@@ -81,6 +81,7 @@ pub(crate) struct End {
 
 /// Trains network `index` of a seed.
 pub(crate) fn train(
+    device: Device,
     graph: &Graph,
     descent: &Descent,
     (seed, index): (u64, u64),
@@ -90,13 +91,14 @@ pub(crate) fn train(
     let (weights, samples) = (Weights::draw(graph, seed, index), samples(split));
     let late = descent.max_steps - descent.max_steps / 4;
     let mut then = f64::INFINITY;
-    let fitted = descend(Device::Cpu, graph, descent, samples, weights, |seen| {
-        if seen.step == late {
+    let fitted = descend(device, graph, descent, samples, weights, |seen| {
+        // A GPU shows one step in many.
+        if seen.step >= late && then.is_infinite() {
             then = seen.loss;
         }
         watch(seen)
     })?;
-    let dead = Dead::of(Device::Cpu, graph, &fitted.weights, samples.x)?.patterns;
+    let dead = Dead::of(device, graph, &fitted.weights, samples.x)?.patterns;
     let outputs = graph.output().len();
     let signs: Vec<f64> = signs(&samples, outputs);
     let lives = |i: &usize| dead.binary_search(&(i / outputs)).is_err();

@@ -3,6 +3,8 @@
 //! L = (1/α²) ℓ(F, y), F = α (f − f₀). The gaps are those of the outputs that the gradient needs anyway: a step that finds
 //! none left makes no update.
 
+mod gpu;
+
 use polariscope_diff::{Device, Number};
 use polariscope_graph::{Graph, Node, Op};
 use polariscope_network::Weights;
@@ -140,7 +142,8 @@ impl Descent {
     }
 }
 
-/// Descends from `weights`. `watch` sees every step before its update; the weights it sees last are those that are kept.
+/// Descends from `weights`. `watch` sees every step before its update, on a GPU one in a thousand; the weights it sees last are
+/// those that are kept.
 pub fn descend<T: Number>(
     device: Device,
     graph: &Graph,
@@ -151,18 +154,22 @@ pub fn descend<T: Number>(
 ) -> Result<Fitted<T>, LandscapeError> {
     descent.check()?;
     train.check(graph, "training")?;
-    let outputs = graph.output().len();
-    let mut gradient = BatchGradient::on(device, graph, descent.objective(), train.len())?;
-    if gradient.is_random() {
-        return Err(LandscapeError::Question(format!(
-            "{} has dropout, and a descent needs a gradient without chance: set its rate to 0",
-            graph.name
-        )));
-    }
     let batch_norm = |n: &Node| matches!(n.op, Op::BatchNorm { .. });
     if descent.origin == Origin::Initial && graph.nodes.iter().any(batch_norm) {
         return Err(LandscapeError::Question(format!(
             "{} has batch-norm, whose outputs at initialisation depend on the batch: ‹origin zero›",
+            graph.name
+        )));
+    }
+    let outputs = graph.output().len();
+    let signs: Vec<T> = signs(&train, outputs);
+    if let Device::Cuda(ordinal) = device {
+        return gpu::descend(ordinal, graph, descent, train, &signs, weights, watch);
+    }
+    let mut gradient = BatchGradient::on(device, graph, descent.objective(), train.len())?;
+    if gradient.is_random() {
+        return Err(LandscapeError::Question(format!(
+            "{} has dropout, and a descent needs a gradient without chance: set its rate to 0",
             graph.name
         )));
     }
@@ -172,7 +179,6 @@ pub fn descend<T: Number>(
     };
     let x: Vec<T> = train.x.iter().map(|&x| T::from_f64(f64::from(x))).collect();
     let y: Vec<T> = train.targets(descent.loss, outputs);
-    let signs: Vec<T> = signs(&train, outputs);
     let trainable: Vec<usize> = graph.trainable().collect();
     let mut moments = Moments::new(graph, Optimiser::ADAM);
     let mut fitted = Fitted {

@@ -3,10 +3,11 @@
 use polariscope_diff::{Device, Number};
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
-use polariscope_train::{Control, Evaluator, Flow, FlowConfig, Objective, Samples, StopReason};
+use polariscope_train::{
+    Control, Evaluator, Flow, FlowConfig, Halving, Objective, Samples, StopReason,
+};
 
 use crate::LandscapeError;
-use crate::halving::Halving;
 
 /// A network at the end of its flow.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,10 +14,11 @@ use polariscope_diff::{Device, Program, Session, Trace, vjp};
 use polariscope_empirical::{Float, MEMORY, Outputs, among, between};
 use polariscope_graph::Graph;
 use polariscope_network::{Network, Weights};
-use polariscope_train::{FlowConfig, Labels, Loss, Samples, StopReason, TrainError, Tried};
+use polariscope_train::{
+    FlowConfig, Halving, Labels, Loss, Samples, StopReason, TrainError, Tried,
+};
 
 use crate::LandscapeError;
-use crate::halving::Halving;
 use crate::tangent::Tangent;
 
 /// A kernel among training samples, and between test samples and them; outputs of a sample together.

@@ -10,7 +10,6 @@ mod error;
 mod flow;
 mod frozen;
 pub mod gaps;
-mod halving;
 pub mod hessian;
 pub mod lens;
 mod motion;

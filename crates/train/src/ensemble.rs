@@ -43,11 +43,14 @@ pub fn ensemble<T: Number, R: Send>(
             let read = |(index, state): (u64, Result<_, _>)| state.map(|s| read(index, s));
             indices.zip(states).map(read).collect()
         }
-        Device::Cpu if multiplications(graph).saturating_mul(batch) < LARGE => {
-            indices.into_par_iter().map(one).collect()
-        }
-        Device::Cpu => indices.map(one).collect(),
+        Device::Cpu if keeps_threads_busy(graph, batch) => indices.map(one).collect(),
+        Device::Cpu => indices.into_par_iter().map(one).collect(),
     }
+}
+
+/// Whether one network does, on so many samples at a time.
+pub(crate) fn keeps_threads_busy(graph: &Graph, samples: usize) -> bool {
+    multiplications(graph).saturating_mul(samples) >= LARGE
 }
 
 /// Trains on a GPU.

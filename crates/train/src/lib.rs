@@ -46,10 +46,13 @@ mod train;
 
 pub use chance::AtChance;
 pub use config::{BatchSize, Config, Length, Schedule};
+pub use cuda::{DeviceDescent, DeviceStop, Margin, Standing};
 pub use ensemble::ensemble;
 pub use error::{Diverged, TrainError};
 pub use evaluate::{Evaluator, Metrics};
-pub use flow::{Flow, FlowConfig, FlowRow, FlowState, StopReason, Tried, flow_csv};
+pub use flow::{
+    Flow, FlowConfig, FlowEnd, FlowRow, FlowState, Halving, StopReason, Tried, flow_csv, flows,
+};
 pub use hessian::{Local, LossHessian, Matrix};
 pub use history::{Row, csv};
 pub use loss::Loss;

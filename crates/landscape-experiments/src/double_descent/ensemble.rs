@@ -1,6 +1,7 @@
 //! The networks of a width: trained, tested while they train, and together.
 
 use polariscope_data::{Dataset, Labels, Split};
+use polariscope_diff::Device;
 use polariscope_graph::{Activation, Graph};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
@@ -109,22 +110,29 @@ fn one(
     );
     let outputs = |weights: &Weights<f64>| network.output(weights, &test.x);
     let (mut next, mut best, mut failed) = (1, 1.0_f64, None);
-    let end = machine::train(graph, &descent, (lab.seed, index), split, |seen| {
-        if seen.step < next {
-            return Control::Continue;
-        }
-        next = (PACE * seen.step as f64).ceil() as u64;
-        match outputs(seen.weights) {
-            Ok(f) => {
-                best = best.min(test.error(&f));
-                Control::Continue
+    let end = machine::train(
+        Device::Cpu,
+        graph,
+        &descent,
+        (lab.seed, index),
+        split,
+        |seen| {
+            if seen.step < next {
+                return Control::Continue;
             }
-            Err(e) => {
-                failed = Some(e);
-                Control::Stop
+            next = (PACE * seen.step as f64).ceil() as u64;
+            match outputs(seen.weights) {
+                Ok(f) => {
+                    best = best.min(test.error(&f));
+                    Control::Continue
+                }
+                Err(e) => {
+                    failed = Some(e);
+                    Control::Stop
+                }
             }
-        }
-    })?;
+        },
+    )?;
     if let Some(e) = failed {
         return Err(e.into());
     }

@@ -279,7 +279,10 @@ impl Experiment for Jamming {
             hinge(0.5, (1e-4, Some(250_000)), 10_000_000),
         );
         let from = (self.lab.seed, cell.run);
-        let end = train(&graph, &descent, from, &data.train, |_| Control::Continue)?;
+        let device = self.lab.place.device;
+        let end = train(device, &graph, &descent, from, &data.train, |_| {
+            Control::Continue
+        })?;
         Ok(measures(sizes, &end))
     }
 

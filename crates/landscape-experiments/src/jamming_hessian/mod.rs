@@ -222,7 +222,9 @@ impl Experiment for JammingHessian {
             hinge(MARGIN, (1e-4, Some(250_000)), 3_000_000),
         );
         let from = (self.lab.seed, cell.run);
-        let end = train(&graph, &descent, from, &data.train, |_| Control::Continue)?;
+        let end = train(Device::Cpu, &graph, &descent, from, &data.train, |_| {
+            Control::Continue
+        })?;
         let mut found = vec![
             weights as f64,
             parameters as f64,

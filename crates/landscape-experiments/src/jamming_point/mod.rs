@@ -5,6 +5,7 @@ mod problem;
 mod search;
 mod view;
 
+use polariscope_diff::Device;
 use polariscope_experiment::grid::{along, grid, text};
 use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Memo, Row, Scale, Select, Table, Test, Wanted, exponent,
@@ -269,7 +270,7 @@ impl Experiment for JammingPoint {
             let (shape, split) = problem(width)?;
             let graph = family.graph(width, shape, activation)?;
             let most = (LEFT * sizes(&graph)[0] as f64) as usize;
-            let end = train(&graph, &descent, from, &split, |seen| {
+            let end = train(Device::Cpu, &graph, &descent, from, &split, |seen| {
                 match seen.gaps.unsatisfied <= most {
                     true => Control::Stop,
                     false => Control::Continue,

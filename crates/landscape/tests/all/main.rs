@@ -1,5 +1,6 @@
 //! Every integration test of the crate in one program, a module a subject.
 
+mod cuda;
 mod dead;
 mod descent;
 mod frozen;

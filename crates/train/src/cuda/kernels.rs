@@ -81,6 +81,31 @@ fn source(dtype: Dtype, name: &'static str, text: String) -> CudaSource {
     }
 }
 
+const TREE: &str = "
+__device__ __forceinline__ double total(double x) {
+    __shared__ double part[256];
+    __syncthreads();
+    part[threadIdx.x] = x;
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    __syncthreads();
+    return part[0];
+}
+";
+
+/// A kernel that may sum over the threads of its block, of which there may be one: the same text runs on the processor.
+pub fn summing(dtype: Dtype, name: &'static str, text: String) -> CudaSource {
+    let number = dtype.c_name();
+    CudaSource {
+        text: format!("typedef {number} T;\n{TREE}{text}"),
+        name,
+        threads: THREADS,
+        shared: 0,
+    }
+}
+
 /// x and y of the pass that the clock tells.
 pub fn gather(dtype: Dtype, sizes: Sizes) -> CudaSource {
     let Sizes {
@@ -162,7 +187,7 @@ pub fn blocks(tensors: &[Tensor], span: usize) -> usize {
 
 /// Statements that find out which part of which tensor is this block's: `choice` for tensor i, its length `n` and its
 /// first number.
-fn choose(tensors: &[Tensor], span: usize, choice: impl Fn(usize) -> String) -> String {
+pub fn choose(tensors: &[Tensor], span: usize, choice: impl Fn(usize) -> String) -> String {
     let mut text = "int n = 0, block = blockIdx.x;\n".to_owned();
     let mut first = 0;
     for (i, tensor) in tensors.iter().enumerate() {
@@ -291,37 +316,37 @@ impl Update {
 }}",
             parts = self.parts,
             choose = choose(tensors, self.span, choice),
-            moved = self.moved(),
+            moved = moved(self.optimiser),
         );
         source(dtype, "update", text)
     }
+}
 
-    /// One number.
-    fn moved(&self) -> String {
-        match self.optimiser {
-            Optimiser::Sgd {
-                momentum: 0.0,
-                weight_decay,
-            } => format!("w[i] -= rate * (g[i] * clip + (T){weight_decay:?} * w[i]);"),
-            Optimiser::Sgd {
-                momentum,
-                weight_decay,
-            } => format!(
-                "const T b = (T){momentum:?} * m[i] + (g[i] * clip + (T){weight_decay:?} * w[i]);\n\
+/// An update of number `i` of a tensor, given `rate`, `root` and `clip`.
+pub fn moved(optimiser: Optimiser) -> String {
+    match optimiser {
+        Optimiser::Sgd {
+            momentum: 0.0,
+            weight_decay,
+        } => format!("w[i] -= rate * (g[i] * clip + (T){weight_decay:?} * w[i]);"),
+        Optimiser::Sgd {
+            momentum,
+            weight_decay,
+        } => format!(
+            "const T b = (T){momentum:?} * m[i] + (g[i] * clip + (T){weight_decay:?} * w[i]);\n\
                  m[i] = b; w[i] -= rate * b;"
-            ),
-            Optimiser::Adam {
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => format!(
-                "const T d = g[i] * clip + (T){weight_decay:?} * w[i];\n\
+        ),
+        Optimiser::Adam {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+        } => format!(
+            "const T d = g[i] * clip + (T){weight_decay:?} * w[i];\n\
                  const T a = (T){beta1:?} * m[i] + (T){:?} * d, b = (T){beta2:?} * v[i] + (T){:?} * (d * d);\n\
                  m[i] = a; v[i] = b; w[i] -= rate * (a / (sqrt(b) * root + (T){eps:?}));",
-                1.0 - beta1,
-                1.0 - beta2
-            ),
-        }
+            1.0 - beta1,
+            1.0 - beta2
+        ),
     }
 }

@@ -3,6 +3,10 @@
 //! Samples, weights and what the optimiser remembers stay on the GPU, and a step is one recording that is replayed: the
 //! processor sends the order of the samples once per epoch and looks at the networks when somebody asks.
 
+mod descent;
+#[cfg(test)]
+mod emulation;
+mod flow;
 mod judge;
 mod kernels;
 mod set;
@@ -20,6 +24,8 @@ use crate::local::largest;
 use crate::step::check_norms;
 use crate::train::{Problem, parts};
 use crate::{Config, Diverged, Loss, Moments, Running, State, TrainError};
+pub use descent::{DeviceDescent, DeviceStop, Margin, Standing};
+pub(crate) use flow::Flows;
 use judge::Test;
 use kernels::{RATES, SUMS, Sizes};
 use set::Set;

@@ -13,7 +13,9 @@
 //! Batch-norm layers use the statistics of the training set in the gradient, and running ones on the test set.
 
 mod config;
+mod halving;
 mod history;
+mod many;
 mod state;
 
 use polariscope_diff::{Device, Dtype, Number};
@@ -29,7 +31,9 @@ use crate::{
 };
 
 pub use config::{FlowConfig, Tried};
+pub use halving::Halving;
 pub use history::{FlowRow, flow_csv};
+pub use many::{FlowEnd, flows};
 pub use state::FlowState;
 
 /// Why a flow ended.
@@ -136,24 +140,7 @@ impl<'a, T: Number> Flow<'a, T> {
             origin: config.origin,
         };
         let gradient = BatchGradient::on(device, graph, objective, n)?;
-        if gradient.is_random() {
-            return Err(TrainError::Unfit {
-                what: format!(
-                    "gradient flow needs a gradient without chance, and {} has dropout",
-                    graph.name
-                ),
-                wanted: "set its rate to 0 or train with sgd",
-            });
-        }
-        if config.origin == Origin::Initial && has_batch_norm(graph) {
-            return Err(TrainError::Unfit {
-                what: format!(
-                    "{} has batch-norm, whose outputs at initialisation depend on the batch",
-                    graph.name
-                ),
-                wanted: "measure its outputs from origin zero",
-            });
-        }
+        refuse(graph, config, gradient.is_random())?;
         let trainable: Vec<usize> = graph.trainable().collect();
         let zeros = trainable
             .iter()
@@ -185,13 +172,7 @@ impl<'a, T: Number> Flow<'a, T> {
         flow.look()?;
         std::mem::swap(&mut flow.here, &mut flow.there);
         if !(flow.here.loss.is_finite() && flow.here.norm.is_finite()) {
-            return Err(TrainError::Unfit {
-                what: format!(
-                    "gradient flow cannot start from a loss of {} and a gradient of norm {}",
-                    flow.here.loss, flow.here.norm
-                ),
-                wanted: "scale the data or the weights down, or use f64",
-            });
+            return Err(unfit(flow.here.loss, flow.here.norm));
         }
         if flow.state.history.is_empty() {
             flow.close_row()?;
@@ -322,7 +303,7 @@ impl<'a, T: Number> Flow<'a, T> {
                 };
             }
             // Below the rounding of the weights no shorter step will fare better.
-            if dt * self.here.norm <= epsilon::<T>() * norm(&self.state.weights.values) {
+            if dt * self.here.norm <= epsilon(T::DTYPE) * norm(&self.state.weights.values) {
                 return Err(TrainError::Stalled {
                     time: self.state.time,
                     dt,
@@ -374,7 +355,11 @@ impl<'a, T: Number> Flow<'a, T> {
         let pairs = self.here.f.iter().zip(&self.there.f);
         let largest = pairs.fold(0.0_f64, |most, (&a, &b)| {
             let change = (b - a).abs().to_f64();
-            if change <= most { most } else { change }
+            if change <= most || most.is_nan() {
+                most
+            } else {
+                change
+            }
         });
         self.config.alpha * largest
     }
@@ -399,14 +384,47 @@ impl<'a, T: Number> Flow<'a, T> {
     }
 }
 
+/// Refuses networks whose gradient depends on chance, or whose outputs at initialisation are those of a batch.
+pub(crate) fn refuse(graph: &Graph, config: &FlowConfig, random: bool) -> Result<(), TrainError> {
+    if random {
+        return Err(TrainError::Unfit {
+            what: format!(
+                "gradient flow needs a gradient without chance, and {} has dropout",
+                graph.name
+            ),
+            wanted: "set its rate to 0 or train with sgd",
+        });
+    }
+    if config.origin == Origin::Initial && has_batch_norm(graph) {
+        return Err(TrainError::Unfit {
+            what: format!(
+                "{} has batch-norm, whose outputs at initialisation depend on the batch",
+                graph.name
+            ),
+            wanted: "measure its outputs from origin zero",
+        });
+    }
+    Ok(())
+}
+
+/// A start that is no number.
+pub(crate) fn unfit(loss: f64, norm: f64) -> TrainError {
+    TrainError::Unfit {
+        what: format!(
+            "gradient flow cannot start from a loss of {loss} and a gradient of norm {norm}"
+        ),
+        wanted: "scale the data or the weights down, or use f64",
+    }
+}
+
 /// Euclidean norm over all tensors.
 fn norm<T: Number>(tensors: &[Vec<T>]) -> f64 {
     tensors.iter().map(|x| square_sum(x)).sum::<f64>().sqrt()
 }
 
 /// Spacing of the numbers after 1.
-fn epsilon<T: Number>() -> f64 {
-    match T::DTYPE {
+pub(crate) fn epsilon(dtype: Dtype) -> f64 {
+    match dtype {
         Dtype::F32 => f64::from(f32::EPSILON),
         Dtype::F64 => f64::EPSILON,
     }

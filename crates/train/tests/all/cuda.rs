@@ -9,7 +9,7 @@ use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_train::{
     BatchSize, Config, Control, Flow, FlowConfig, FlowState, Labels, Length, Loss, Optimiser,
-    Origin, Quiet, Samples, Schedule, State, StopReason, TrainError, Trainer, ensemble,
+    Origin, Quiet, Samples, Schedule, State, StopReason, TrainError, Trainer, ensemble, flows,
 };
 
 const GPU: Place = Place {
@@ -281,4 +281,111 @@ fn gradient_flow() {
             assert!((a - b).abs() <= 1e-9 * b.abs());
         }
     }
+}
+
+/// Flows of several networks take the steps that each takes alone on the processor, end for the same reason, and those that
+/// end first stay where they are: outputs measured from the start, two sets of batch statistics, and a time that is met.
+#[test]
+#[ignore = "needs a GPU"]
+fn several_flows() {
+    let options = ZooOptions {
+        input: Some("1x6x6".parse().unwrap()),
+        activation: Some("softplus:5".parse().unwrap()),
+        ..ZooOptions::default()
+    };
+    let smooth = zoo("mlp-2x32", &options).unwrap();
+    let norm = "input = [2, 6, 6]\nlayers = [{ op = \"conv\", channels = 5, kernel = 3 }, { op = \"batch-norm\" }, \
+                { op = \"tanh\" }, { op = \"flatten\" }, { op = \"dense\", features = 3 }]";
+    let norm = parse_file(norm, "net.toml", &ZooOptions::default()).unwrap();
+    let lazy = FlowConfig {
+        alpha: 0.5,
+        origin: Origin::Initial,
+        max_gradient_change: 1e-3,
+        ..FlowConfig::default()
+    };
+    let rest = FlowConfig {
+        max_steps: 40,
+        ..FlowConfig::default()
+    };
+    let timed = FlowConfig {
+        max_time: 0.05,
+        ..lazy.clone()
+    };
+    for (graph, config, networks) in [
+        (&smooth, &lazy, 5),
+        (&smooth, &lazy, 1),
+        (&smooth, &timed, 3),
+        (&norm, &rest, 3),
+    ] {
+        let problem = Problem::new(graph.clone(), 24);
+        let [cpu, gpu] = [Device::Cpu, GPU.device].map(|device| {
+            let start = |i: u64| Weights::<f64>::draw(graph, 7, i);
+            let (train, all) = (problem.samples(), 2..2 + networks);
+            flows(device, graph, config, train, start, all, |i, end| (i, end))
+        });
+        assert_eq!(cpu.len(), gpu.len());
+        for (a, b) in gpu.into_iter().zip(cpu) {
+            let ((i, a), (j, b)) = (a.unwrap(), b.unwrap());
+            println!(
+                "{}, network {i}: {} accepted, {} refused, time {}, {:?}; weights differ by {:.1e}",
+                graph.name,
+                a.accepted,
+                a.rejected,
+                a.time,
+                a.stop,
+                error(&a.weights.values, &b.weights.values)
+            );
+            assert_eq!((i, a.stop), (j, b.stop));
+            assert_eq!((a.accepted, a.rejected), (b.accepted, b.rejected));
+            assert!((a.time - b.time).abs() <= 1e-9 * b.time);
+            assert!((a.loss - b.loss).abs() <= 1e-8 * b.loss);
+            assert_eq!(a.half.is_some(), b.half.is_some());
+            let (half, wanted) = (a.half.unwrap_or(0.0), b.half.unwrap_or(0.0));
+            assert!((half - wanted).abs() <= 1e-8 * wanted);
+            assert!(error(&a.weights.values, &b.weights.values) <= 1e-8);
+            assert!(error(&[a.outputs], &[b.outputs]) <= 1e-8);
+            assert!(error(&[a.origin], &[b.origin]) <= 1e-12);
+        }
+    }
+}
+
+/// A start that is no number, and a gradient that jumps, are told as on the processor; the others go on.
+#[test]
+#[ignore = "needs a GPU"]
+fn flows_that_cannot_go_on() {
+    let text = "input = [1]\nlayers = [{ op = \"dense\", features = 1 }, { op = \"relu\" }]";
+    let graph = parse_file(text, "net.toml", &ZooOptions::default()).unwrap();
+    let train = Samples {
+        x: &[1.0, 2.0],
+        y: Labels::Targets {
+            values: &[-1.0, 1.0],
+            width: 1,
+        },
+    };
+    let config = FlowConfig {
+        loss: Loss::Sse,
+        margin: f64::INFINITY,
+        max_time: 3.0,
+        ..FlowConfig::default()
+    };
+    let starts = [[1.0, -0.5], [f64::MAX, f64::MAX], [0.5, 0.5]];
+    let start = |i: u64| Weights {
+        values: starts[i as usize].map(|w| vec![w]).to_vec(),
+    };
+    let ends = flows::<f64, _>(GPU.device, &graph, &config, train, start, 0..3, |_, end| {
+        end
+    });
+    println!("{ends:?}");
+    assert!(matches!(ends[0], Err(TrainError::Stalled { .. })));
+    assert!(matches!(ends[1], Err(TrainError::Unfit { .. })));
+    let alone = flows::<f64, _>(
+        Device::Cpu,
+        &graph,
+        &config,
+        train,
+        start,
+        2..3,
+        |_, end| end,
+    );
+    assert_eq!(ends[2].is_ok(), alone[0].is_ok());
 }

@@ -77,6 +77,8 @@ pub fn sum_by_blocks(from: &[usize], to: &[usize]) -> Call {
          const long long i = blockIdx.x;\n\
          const T* const x = a0 + {base};\n\
          T sum = 0;\n\
+         // Loads need not wait for the sums before them.\n\
+         #pragma unroll 8\n\
          for (long long k = threadIdx.x; k < {terms}; k += {THREADS}) sum += x[{step}];\n\
          part[threadIdx.x] = sum;\n\
          for (int half = {}; half > 0; half /= 2) {{\n\

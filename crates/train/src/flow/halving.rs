@@ -2,7 +2,7 @@
 
 /// Follows a loss that falls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Halving {
+pub struct Halving {
     first: f64,
     last: (f64, f64),
     /// When it was half of the first, between two looks on the line through them.

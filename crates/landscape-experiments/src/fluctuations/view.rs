@@ -254,9 +254,16 @@ impl Fluctuations {
             ),
             false => String::new(),
         };
+        let power = match table.mean(&at(NARROW), "cost-power") {
+            Some(power) => format!(
+                " What noise adds to the error of one network goes as h to the power of {}.",
+                shown(Some(power), 1.0)
+            ),
+            None => String::new(),
+        };
         Some(format!(
             "At h = {NARROW} a trained network errs on {} % of the test samples and the mean of {NETWORKS} on {} %{limit}; they decide {} % \
-             differently, boundaries {} apart.",
+             differently, boundaries {} apart.{power}",
             of(&error_of(1), 0.01),
             of(&error_of(NETWORKS), 0.01),
             of("differ", 0.01),
@@ -287,12 +294,17 @@ impl Fluctuations {
         // Half of a network's gain less that of the ensemble.
         let (single, most) = (fall("e1"), fall("mostly"));
         let said = [&single, &most].iter().all(|v| v.outcome == Outcome::Holds);
+        let together = fall("e20");
+        let together = match together.outcome {
+            Outcome::Fails => "rises instead".into(),
+            Outcome::Undecided => "does not fall beyond its error".into(),
+            Outcome::Holds => format!("falls by {}", shown(together.statistic, 0.01)),
+        };
         said.then(|| {
             format!(
-                "From h = {NARROW} to {wide} the test error of one network falls by {} points, that of the mean of {NETWORKS} by {}: most \
-                 of what wider networks gain is that they are less noisy.",
+                "From h = {NARROW} to {wide} the test error of one network falls by {} points, that of the mean of {NETWORKS} {together}: \
+                 most of what wider networks gain is that they are less noisy.",
                 shown(single.statistic, 0.01),
-                shown(fall("e20").statistic, 0.01),
             )
         })
     }

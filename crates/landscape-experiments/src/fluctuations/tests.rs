@@ -21,7 +21,7 @@ fn lab(data: &str) -> Lab {
     }
 }
 
-const DATA: &str = "stripe?shape=2&train=120&test=200";
+const DATA: &str = "stripe?shape=10&train=120&test=200";
 
 #[test]
 fn moments_by_hand() {
@@ -81,12 +81,12 @@ fn kernels_of_one_hidden_layer_fluctuate_as_neurons_do() {
     }
 }
 
-/// F = x − t on a grid over (−1, 1) with normal t, and P(y = 1) = ½ + sx: the boundary of a network lies |t − t̄| from that
-/// of all, the points between are |t − t̄|/2 of all, and the error of a boundary at t is ½ − s/2 + st²/2.
+/// F = x − t on a grid over (−1, 1) with normal t, and P(y = 1) = ½ + sx/2: the boundary of a network lies |t − t̄| from that
+/// of all, the points between are |t − t̄|/2 of all, and the error of a boundary at t is ½ − s/4 + st²/4.
 #[test]
 fn an_ensemble_of_lines_is_measured() {
-    let (samples, s) = (40_001, 0.8);
-    let grid: Vec<f64> = (0..samples).map(|k| k as f64 / 20_000.0 - 1.0).collect();
+    let (samples, s) = (10_001, 1.0);
+    let grid: Vec<f64> = (0..samples).map(|k| k as f64 / 5_000.0 - 1.0).collect();
     // Evenly spread numbers in place of chance.
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     let classes: Vec<u32> = grid
@@ -95,7 +95,7 @@ fn an_ensemble_of_lines_is_measured() {
         .map(|(k, x)| u32::from((golden * k as f64).fract() < 0.5 + 0.5 * s * x))
         .collect();
     let mut shifts = vec![0f32; NETWORKS];
-    Stream::new(3, 0, "shifts").normal(0.1, &mut shifts);
+    Stream::new(3, 0, "shifts").normal(0.3, &mut shifts);
     let shifts: Vec<f64> = shifts.into_iter().map(f64::from).collect();
     let members: Vec<Member> = shifts
         .iter()
@@ -113,23 +113,24 @@ fn an_ensemble_of_lines_is_measured() {
     assert_eq!([fitted, steepness], [1.0, 1.0]);
     assert!((var - variance).abs() < 1e-12 && (global - variance.sqrt()).abs() < 1e-12);
     let off: f64 = shifts.iter().map(|t| (t - all.value).abs()).sum();
+    // Points lie 2·10⁻⁴ apart.
     assert!((differ - 0.5 * off / NETWORKS as f64).abs() < 1e-4);
     let (errors, distances) = found[5..].split_at(SIZES.len() + 1);
-    // All twenty networks one by one, and all of them together: ½ s v (1 − 1/20) apart, with P = ½ + sx/2 on either side.
+    // All twenty networks one by one, and all of them together: ¼ s v (1 − 1/20) apart.
     let wanted = 0.25 * s * variance * scatter_of(1);
     let excess = errors[0] - errors[SIZES.len()];
-    assert!((excess - wanted).abs() < 1e-4, "{excess} {wanted}");
+    assert!((excess - wanted).abs() < 0.05 * wanted, "{excess} {wanted}");
     // Ten of twenty: v (1/10 − 1/20), over 128 subsets, each the square of a normal number, in pairs of halves that agree.
     let excess = errors[4] - errors[SIZES.len()];
     let wanted = 0.25 * s * variance * scatter_of(10);
-    assert!((excess / wanted - 1.0).abs() < 0.6, "{excess} {wanted}");
+    assert!((excess / wanted - 1.0).abs() < 0.4, "{excess} {wanted}");
     for (m, found) in SIZES.into_iter().zip(distances) {
         let means = shifts
             .chunks(m)
             .map(|part| part.iter().sum::<f64>() / m as f64);
         let off: Vec<f64> = means.map(|t| (t - all.value).abs()).collect();
         let wanted = off.iter().map(|t| t * t).sum::<f64>() / off.iter().sum::<f64>();
-        assert!((found - wanted).abs() < 1e-4, "{m}: {found} {wanted}");
+        assert!((found - wanted).abs() < 2e-4, "{m}: {found} {wanted}");
     }
 }
 

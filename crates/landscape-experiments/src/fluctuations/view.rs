@@ -173,7 +173,7 @@ impl View for Fluctuations {
                 Section::new("").figure(
                     "ensembles",
                     self.ensembles(table).draw(),
-                    "Test error of the mean of n networks. Dashed: the line through the points, to n = ∞ on the left.",
+                    "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line through the points, to n = ∞ on the left.",
                 ),
             ]),
             Section::new("Boundaries of ensembles").figure(
@@ -262,8 +262,8 @@ impl Fluctuations {
             None => String::new(),
         };
         Some(format!(
-            "At h = {NARROW} a trained network errs on {} % of the test samples and the mean of {NETWORKS} on {} %{limit}; they decide {} % \
-             differently, boundaries {} apart.{power}",
+            "At h = {NARROW} a trained network errs on {} % of the test samples and the mean of {NETWORKS} on {} %{limit}; a network \
+             decides {} % unlike that mean, boundaries {} apart.{power}",
             of(&error_of(1), 0.01),
             of(&error_of(NETWORKS), 0.01),
             of("differ", 0.01),
@@ -312,32 +312,26 @@ impl Fluctuations {
     /// ε of the mean of n networks over 1/n.
     fn ensembles(&self, table: &Table) -> Plot {
         let series = self.trained().into_iter().flat_map(|h| {
-            let point = |&n: &usize| Some((1.0 / n as f64, table.mean(&at(h), &error_of(n))?));
-            let points: Vec<Point> = SIZES.iter().chain(&[NETWORKS]).filter_map(point).collect();
-            let (x, y) = middle(
-                &points
-                    .iter()
-                    .map(|(x, m)| (*x, m.value))
-                    .collect::<Vec<_>>(),
-            );
-            let limit = table.mean(&at(h), "limit").map(|limit| {
-                let slope = (y - limit.value) / x;
-                let ends = vec![(0.0, limit.value), (1.0, limit.value + slope)];
+            let percent = |measure: &str| Some(100.0 * table.mean(&at(h), measure)?.value);
+            let point = |&n: &usize| Some((1.0 / n as f64, percent(&error_of(n))?));
+            let points: Vec<(f64, f64)> =
+                SIZES.iter().chain(&[NETWORKS]).filter_map(point).collect();
+            let (x, y) = middle(&points);
+            let line = percent("limit").map(|limit| {
+                let ends = vec![(0.0, limit), (1.0, limit + (y - limit) / x)];
                 Series::reference("", ends)
             });
-            std::iter::once(marked(format!("h = {h}"), &points)).chain(limit)
+            let measured = Series {
+                mark: Mark::LinePoints,
+                ..Series::line(format!("h = {h}"), points)
+            };
+            std::iter::once(measured).chain(line)
         });
-        let mut series: Vec<Series> = series.collect();
-        for series in &mut series {
-            series.points.iter_mut().for_each(|p| p.1 *= 100.0);
-            let band = series.band.iter_mut();
-            band.for_each(|b| *b = (100.0 * b.0, 100.0 * b.1));
-        }
         Plot {
             title: "Test error of ensembles".into(),
             x: Axis::linear("1/n"),
             y: Axis::linear("test error in %"),
-            series,
+            series: series.collect(),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod double_descent;
 mod entries;
 mod error;
+mod fluctuations;
 mod jamming;
 mod jamming_hessian;
 mod jamming_point;
@@ -51,11 +52,12 @@ pub struct Entry {
 }
 
 /// Every experiment of the lens.
-pub static EXPERIMENTS: [Entry; 8] = [
+pub static EXPERIMENTS: [Entry; 9] = [
     jamming::ENTRY,
     jamming_point::ENTRY,
     jamming_hessian::ENTRY,
     double_descent::ENTRY,
+    fluctuations::ENTRY,
     regimes::ENTRY,
     phase_diagram::ENTRY,
     stripe::ENTRY,

@@ -245,7 +245,8 @@ pub fn advance(dtype: Dtype, tensors: &[Tensor], span: usize) -> CudaSource {
     T* w = 0; T* g = 0; T* trial = 0; const T* there = 0;
     double follow = 0;
     {choose}    if (follow > 0) {{
-        if (what != {TAKE}) return;
+        // Looking at the start is no step: statistics stay, outputs are taken.
+        if (what != {TAKE} || (follow < 1 && s[{}] == 0)) return;
         const T keep = (T)(1.0 - follow), take = (T)follow;
         for (int i = begin + threadIdx.x; i < end; i += blockDim.x) {{
             const T x = there[offset + i];
@@ -266,6 +267,7 @@ pub fn advance(dtype: Dtype, tensors: &[Tensor], span: usize) -> CudaSource {
     }}
 }}",
         Status::Move as u8,
+        Status::Accepted as u8,
         Status::Tried as u8,
         parameters = parameters(
             tensors,

@@ -18,6 +18,8 @@ const X: [f32; 6] = [1.0, 0.5, -0.5, 2.0, 2.0, 0.25];
 const Y: [f32; 3] = [1.0, -2.0, 0.5];
 /// Numbers of a block: two for the first tensor.
 const SPAN: usize = 1;
+/// Of a statistic that starts at 0 and follows 1.
+const MOMENTUM: f64 = 0.1;
 
 /// f = act(w·x + b) with the loss ½ Σ (F − y)², by hand: loss, outputs and gradients of all networks at their trials.
 const MODEL: &str = "
@@ -61,7 +63,11 @@ fn text(config: &FlowConfig, starts: &[Weights<f64>], relu: bool, origin: &[f64]
         numbers: 3,
         rule: Rule::Follow(1.0),
     };
-    let all = [weights[0], weights[1], outputs];
+    let statistic = Tensor {
+        numbers: 1,
+        rule: Rule::Follow(MOMENTUM),
+    };
+    let all = [weights[0], weights[1], statistic, outputs];
     let parts = blocks(&weights, SPAN);
     let initial = config.origin == Origin::Initial;
     let codes = [
@@ -83,19 +89,21 @@ fn text(config: &FlowConfig, starts: &[Weights<f64>], relu: bool, origin: &[f64]
 static const double ALPHA = {alpha};
 static double status[] = {status}, x[] = {x}, y[] = {y}, f0[] = {origin};
 static double w[] = {w}, b[] = {b}, vw[] = {w}, vb[] = {b};
-static double gw[2 * NETWORKS], gb[NETWORKS], f[3 * NETWORKS];
+static double gw[2 * NETWORKS], gb[NETWORKS], f[3 * NETWORKS], m[NETWORKS], tm[NETWORKS];
 static double tw[2 * NETWORKS], tb[NETWORKS], tf[3 * NETWORKS], loss[NETWORKS], partial[3 * PARTS * NETWORKS];
 {MODEL}
 int main() {{
+    std::fill(tm, tm + NETWORKS, 1.0);
     for (int attempt = 0; attempt < 20000; ++attempt) {{
         program();
         grid(PARTS, NETWORKS, [] {{ survey_kernel::survey(partial, w, gw, tw, b, gb, tb); }});
         grid(NETWORKS, 1, [] {{ decide_kernel::decide(status, partial, loss, f, tf, f0, y, ALPHA, {bounds}); }});
-        grid({moves}, NETWORKS, [] {{ advance_kernel::advance(status, w, gw, tw, vw, b, gb, tb, vb, f, tf); }});
+        grid({moves}, NETWORKS, [] {{ advance_kernel::advance(status, w, gw, tw, vw, b, gb, tb, vb, m, tm, f, tf); }});
     }}
     for (int k = 0; k < NETWORKS; ++k) {{
         for (int i = 0; i < {STATUS}; ++i) printf(\"%.17g \", status[{STATUS} * k + i]);
-        printf(\"%.17g %.17g %.17g %.17g %.17g %.17g\\n\", w[2 * k], w[2 * k + 1], b[k], f[3 * k], f[3 * k + 1], f[3 * k + 2]);
+        printf(\"%.17g %.17g %.17g %.17g \", w[2 * k], w[2 * k + 1], b[k], m[k]);
+        printf(\"%.17g %.17g %.17g\\n\", f[3 * k], f[3 * k + 1], f[3 * k + 2]);
     }}
 }}",
         relu = u8::from(relu),
@@ -136,9 +144,9 @@ fn emulated(
         let (status, rest) = numbers.split_at(STATUS);
         Ok(FlowEnd {
             weights: Weights {
-                values: vec![rest[..2].to_vec(), rest[2..3].to_vec()],
+                values: vec![rest[..2].to_vec(), rest[2..3].to_vec(), rest[3..4].to_vec()],
             },
-            outputs: rest[3..].to_vec(),
+            outputs: rest[4..].to_vec(),
             ..of_status(status)?
         })
     };
@@ -245,6 +253,9 @@ fn kernels_decide_as_the_flow_does() {
                     near(found.loss, wanted.loss);
                     assert_eq!(found.half.is_some(), wanted.half.is_some());
                     near(found.half.unwrap_or(0.0), wanted.half.unwrap_or(0.0));
+                    // One move for each accepted step, none for the look at the start.
+                    let statistic = 1.0 - (1.0 - MOMENTUM).powi(wanted.accepted as i32);
+                    near(found.weights.values[2][0], statistic);
                     let tensors = found.weights.values.iter().zip(&wanted.weights.values);
                     let pairs = tensors.flat_map(|(a, b)| a.iter().zip(b));
                     let pairs = pairs.chain(found.outputs.iter().zip(&wanted.outputs));

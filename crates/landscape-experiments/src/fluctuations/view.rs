@@ -90,7 +90,6 @@ impl View for Fluctuations {
             Some(mean(h, "global")?.value)
         });
         let excess = over(&trained, "excess", &|h| Some(delta(h)?.powi(2)));
-        let power = |h: usize, name: &str| mean(h, name);
         let plot = |title: &str, x: &str, y: &str, series: Vec<Series>| Plot {
             title: title.into(),
             x: Axis::log(x),
@@ -101,13 +100,13 @@ impl View for Fluctuations {
             "Relative noise of the kernel",
             "width h",
             "√(Σ Var Θ₀/Σ ⟨Θ₀⟩²)",
-            with_power(&kernel, power(widths[0], "kernel-power"), ("h", 1.0)),
+            with_power(&kernel, mean(NARROW, "kernel-power"), ("h", 1.0)),
         );
         let variance = plot(
             "Variance of trained networks",
             "width h",
             "Var F",
-            with_power(&variance, power(NARROW, "variance-power"), ("h", 1.0)),
+            with_power(&variance, mean(NARROW, "variance-power"), ("h", 1.0)),
         );
         let distance = plot(
             "Distance of boundaries",
@@ -115,7 +114,7 @@ impl View for Fluctuations {
             "δ",
             with_power(
                 &distance,
-                power(NARROW, "global-power"),
+                mean(NARROW, "global-power"),
                 ("(‖δF‖/‖∇F‖)", 1.0),
             ),
         );
@@ -124,7 +123,7 @@ impl View for Fluctuations {
             "δ²",
             "ε − ε̄",
             // The power is that of δ.
-            with_power(&excess, power(NARROW, "excess-power"), ("δ", 0.5)),
+            with_power(&excess, mean(NARROW, "excess-power"), ("δ", 0.5)),
         );
         let pieces = plot(
             "Distance of boundaries of means",
@@ -132,12 +131,11 @@ impl View for Fluctuations {
             "δ of the mean of n",
             trained
                 .iter()
-                .flat_map(|&h| {
+                .map(|&h| {
                     let point = |m: usize| Some((scatter_of(m), mean(h, &distance_of(m))?));
                     let points: Vec<Point> = SIZES.into_iter().filter_map(point).collect();
-                    let label =
-                        format!("h = {h}: power {}", shown(power(h, "distance-power"), 1.0));
-                    [marked(label, &points)]
+                    let label = format!("h = {h}: power {}", shown(mean(h, "distance-power"), 1.0));
+                    marked(label, &points)
                 })
                 .collect(),
         );
@@ -173,7 +171,8 @@ impl View for Fluctuations {
                 Section::new("").figure(
                     "ensembles",
                     self.ensembles(table).draw(),
-                    "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line through the points, to n = ∞ on the left.",
+                    "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line \
+                     through the points, to n = ∞ on the left.",
                 ),
             ]),
             Section::new("Boundaries of ensembles").figure(

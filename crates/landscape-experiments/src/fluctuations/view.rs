@@ -48,7 +48,7 @@ impl View for Fluctuations {
     fn summary(&self, table: &Table) -> Grid {
         let e = [1, NETWORKS].map(error_of);
         let mean = format!("ε of the mean of {NETWORKS} %");
-        let columns: [(&str, &str, f64); 10] = [
+        let columns: [(&str, &str, f64); 11] = [
             ("noise of Θ₀ %", "kernel-noise", 0.01),
             ("Var F", "variance", 1.0),
             ("‖∇F‖", "steepness", 1.0),
@@ -57,6 +57,7 @@ impl View for Fluctuations {
             ("differ %", "differ", 0.01),
             ("ε %", &e[0], 0.01),
             (&mean, &e[1], 0.01),
+            ("ε − ε̄ %", "excess", 0.01),
             ("power of 1/n, ε", "error-power", 1.0),
             ("power of 1/n, δ", "distance-power", 1.0),
         ];
@@ -172,7 +173,7 @@ impl View for Fluctuations {
                     "ensembles",
                     self.ensembles(table).draw(),
                     "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line \
-                     through the points, to n = ∞ on the left.",
+                     through the points of n ≥ 2, to n = ∞ on the left.",
                 ),
             ]),
             Section::new("Boundaries of ensembles").figure(
@@ -295,7 +296,13 @@ impl Fluctuations {
         let said = [&single, &most].iter().all(|v| v.outcome == Outcome::Holds);
         let together = fall("e20");
         let together = match together.outcome {
-            Outcome::Fails => "rises instead".into(),
+            Outcome::Fails => {
+                let rise = together.statistic.map(|fall| Mean {
+                    value: -fall.value,
+                    ..fall
+                });
+                format!("rises by {}", shown(rise, 0.01))
+            }
             Outcome::Undecided => "does not fall beyond its error".into(),
             Outcome::Holds => format!("falls by {}", shown(together.statistic, 0.01)),
         };
@@ -315,7 +322,7 @@ impl Fluctuations {
             let point = |&n: &usize| Some((1.0 / n as f64, percent(&error_of(n))?));
             let points: Vec<(f64, f64)> =
                 SIZES.iter().chain(&[NETWORKS]).filter_map(point).collect();
-            let (x, y) = middle(&points);
+            let (x, y) = middle(points.get(1..).unwrap_or_default());
             let line = percent("limit").map(|limit| {
                 let ends = vec![(0.0, limit), (1.0, limit + (y - limit) / x)];
                 Series::reference("", ends)

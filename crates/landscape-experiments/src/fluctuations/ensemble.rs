@@ -2,16 +2,17 @@
 
 use polariscope_data::{Dataset, Labels, Split};
 use polariscope_graph::Graph;
-use polariscope_landscape::spread::Ensemble;
+use polariscope_landscape::LandscapeError;
+use polariscope_landscape::spread::{Distance, Ensemble};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
+use polariscope_stats::Estimate;
 use rayon::prelude::*;
 
 use super::{MEASURES, NETWORKS, SIZES, UNTRAINED};
 use crate::lazy::{fitted, regime};
 use crate::machine::samples;
 use crate::{Lab, LandscapeExperimentsError, lazy};
-use polariscope_landscape::LandscapeError;
 
 /// α̃ = √h α: features are learnt, and outputs are calm.
 pub(super) const CONTROL: f64 = 1.0;
@@ -70,7 +71,8 @@ pub(super) fn train(
     let network = Network::<f64>::new(graph.clone());
     let slopes = |weights: &Weights<f64>| {
         let ones = vec![1.0; near.len() / inputs];
-        network.input_vjp(weights, &near, &ones)
+        let found = network.input_vjp(weights, &near, &ones);
+        found.map_err(LandscapeError::from)
     };
     let first = run * NETWORKS as u64;
     let one = |index: u64| -> Result<Option<Member>, LandscapeExperimentsError> {
@@ -79,11 +81,7 @@ pub(super) fn train(
             return Ok(None);
         };
         let initial = Weights::draw(graph, lab.seed, index);
-        let [end, start] = [slopes(&net.weights), slopes(&initial)];
-        let (end, start) = (
-            end.map_err(LandscapeError::from)?,
-            start.map_err(LandscapeError::from)?,
-        );
+        let (end, start) = (slopes(&net.weights)?, slopes(&initial)?);
         let pairs = end.iter().zip(start);
         Ok(Some(Member {
             f: net.test,
@@ -134,7 +132,7 @@ pub(super) fn measures(members: &[Member], classes: &[u32], inputs: usize, seed:
         let point = curve.points.iter().find(|(size, _)| *size == m);
         point.map_or(f64::NAN, |(_, error)| error.value)
     };
-    let value = |e: Option<polariscope_stats::Estimate>| e.map_or(f64::NAN, |e| e.value);
+    let value = |e: Option<Estimate>| e.map_or(f64::NAN, |e| e.value);
     let apart = SIZES.map(|m| distance(&pieces(members, m), classes, inputs));
     let single = apart[0];
     let squares: f64 = members
@@ -177,11 +175,7 @@ fn pieces(members: &[Member], m: usize) -> Vec<Member> {
 }
 
 /// How far the boundaries of some lie from that of their mean.
-fn distance(
-    members: &[Member],
-    classes: &[u32],
-    inputs: usize,
-) -> Option<polariscope_landscape::spread::Distance> {
+fn distance(members: &[Member], classes: &[u32], inputs: usize) -> Option<Distance> {
     let near = members.first()?.gradient.len() / inputs;
     let outputs: Vec<Vec<f64>> = members.iter().map(|m| m.f[..near].to_vec()).collect();
     let norm = |row: &[f64]| row.iter().map(|g| g * g).sum::<f64>().sqrt();

@@ -48,7 +48,7 @@ impl View for Fluctuations {
     fn summary(&self, table: &Table) -> Grid {
         let e = [1, NETWORKS].map(error_of);
         let mean = format!("ε of the mean of {NETWORKS} %");
-        let columns: [(&str, &str, f64); 10] = [
+        let columns: [(&str, &str, f64); 11] = [
             ("noise of Θ₀ %", "kernel-noise", 0.01),
             ("Var F", "variance", 1.0),
             ("‖∇F‖", "steepness", 1.0),
@@ -57,6 +57,7 @@ impl View for Fluctuations {
             ("differ %", "differ", 0.01),
             ("ε %", &e[0], 0.01),
             (&mean, &e[1], 0.01),
+            ("ε − ε̄ %", "excess", 0.01),
             ("power of 1/n, ε", "error-power", 1.0),
             ("power of 1/n, δ", "distance-power", 1.0),
         ];
@@ -90,7 +91,6 @@ impl View for Fluctuations {
             Some(mean(h, "global")?.value)
         });
         let excess = over(&trained, "excess", &|h| Some(delta(h)?.powi(2)));
-        let power = |h: usize, name: &str| mean(h, name);
         let plot = |title: &str, x: &str, y: &str, series: Vec<Series>| Plot {
             title: title.into(),
             x: Axis::log(x),
@@ -101,13 +101,13 @@ impl View for Fluctuations {
             "Relative noise of the kernel",
             "width h",
             "√(Σ Var Θ₀/Σ ⟨Θ₀⟩²)",
-            with_power(&kernel, power(widths[0], "kernel-power"), ("h", 1.0)),
+            with_power(&kernel, mean(NARROW, "kernel-power"), ("h", 1.0)),
         );
         let variance = plot(
             "Variance of trained networks",
             "width h",
             "Var F",
-            with_power(&variance, power(NARROW, "variance-power"), ("h", 1.0)),
+            with_power(&variance, mean(NARROW, "variance-power"), ("h", 1.0)),
         );
         let distance = plot(
             "Distance of boundaries",
@@ -115,7 +115,7 @@ impl View for Fluctuations {
             "δ",
             with_power(
                 &distance,
-                power(NARROW, "global-power"),
+                mean(NARROW, "global-power"),
                 ("(‖δF‖/‖∇F‖)", 1.0),
             ),
         );
@@ -124,7 +124,7 @@ impl View for Fluctuations {
             "δ²",
             "ε − ε̄",
             // The power is that of δ.
-            with_power(&excess, power(NARROW, "excess-power"), ("δ", 0.5)),
+            with_power(&excess, mean(NARROW, "excess-power"), ("δ", 0.5)),
         );
         let pieces = plot(
             "Distance of boundaries of means",
@@ -132,12 +132,11 @@ impl View for Fluctuations {
             "δ of the mean of n",
             trained
                 .iter()
-                .flat_map(|&h| {
+                .map(|&h| {
                     let point = |m: usize| Some((scatter_of(m), mean(h, &distance_of(m))?));
                     let points: Vec<Point> = SIZES.into_iter().filter_map(point).collect();
-                    let label =
-                        format!("h = {h}: power {}", shown(power(h, "distance-power"), 1.0));
-                    [marked(label, &points)]
+                    let label = format!("h = {h}: power {}", shown(mean(h, "distance-power"), 1.0));
+                    marked(label, &points)
                 })
                 .collect(),
         );
@@ -173,7 +172,8 @@ impl View for Fluctuations {
                 Section::new("").figure(
                     "ensembles",
                     self.ensembles(table).draw(),
-                    "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line through the points, to n = ∞ on the left.",
+                    "Test error of the mean of n networks, mean over runs: training samples move all points of a run together. Dashed: the line \
+                     through the points of n ≥ 2, to n = ∞ on the left.",
                 ),
             ]),
             Section::new("Boundaries of ensembles").figure(
@@ -296,7 +296,13 @@ impl Fluctuations {
         let said = [&single, &most].iter().all(|v| v.outcome == Outcome::Holds);
         let together = fall("e20");
         let together = match together.outcome {
-            Outcome::Fails => "rises instead".into(),
+            Outcome::Fails => {
+                let rise = together.statistic.map(|fall| Mean {
+                    value: -fall.value,
+                    ..fall
+                });
+                format!("rises by {}", shown(rise, 0.01))
+            }
             Outcome::Undecided => "does not fall beyond its error".into(),
             Outcome::Holds => format!("falls by {}", shown(together.statistic, 0.01)),
         };
@@ -316,7 +322,7 @@ impl Fluctuations {
             let point = |&n: &usize| Some((1.0 / n as f64, percent(&error_of(n))?));
             let points: Vec<(f64, f64)> =
                 SIZES.iter().chain(&[NETWORKS]).filter_map(point).collect();
-            let (x, y) = middle(&points);
+            let (x, y) = middle(points.get(1..).unwrap_or_default());
             let line = percent("limit").map(|limit| {
                 let ends = vec![(0.0, limit), (1.0, limit + (y - limit) / x)];
                 Series::reference("", ends)

@@ -1,6 +1,6 @@
 //! What the experiments on regimes share: networks between lazy and feature learning, and how they are trained.
 //!
-//! Fully connected networks of width h under the NTK parametrisation, without biases, F = α (f − f₀), gradient flow on the
+//! Fully connected networks of width h under the NTK parametrisation, F = α (f − f₀), gradient flow on the
 //! soft hinge until y F > 1 for every training sample. The control parameter is α̃ = √h α: features are learnt where it is
 //! small, the tangent kernel stands still where it is large.
 
@@ -29,15 +29,29 @@ pub(crate) fn network(
     depth: usize,
     width: usize,
 ) -> Result<Graph, LandscapeExperimentsError> {
+    built(data, (depth, width), 0.0)
+}
+
+/// The same with biases, drawn from N(0, 1).
+pub(crate) fn biased(
+    data: &Dataset,
+    depth: usize,
+    width: usize,
+) -> Result<Graph, LandscapeExperimentsError> {
+    built(data, (depth, width), 1.0)
+}
+
+fn built(
+    data: &Dataset,
+    (depth, width): (usize, usize),
+    b_std: f64,
+) -> Result<Graph, LandscapeExperimentsError> {
     let options = ZooOptions {
         outputs: Some(1),
         activation: Some(Nonlinearity::Normalised {
             normalised: Activation::Softplus { beta: 5.0 },
         }),
-        parametrisation: Some(Parametrisation::Ntk {
-            w_std: 1.0,
-            b_std: 0.0,
-        }),
+        parametrisation: Some(Parametrisation::Ntk { w_std: 1.0, b_std }),
         depth: Some(depth),
         width: Some(width),
         ..ZooOptions::with_input(data.shape)

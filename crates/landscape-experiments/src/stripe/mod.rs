@@ -4,6 +4,9 @@
 //! Lazy training is training with the frozen kernel of a wide network at initialisation. Λ is the root mean square of the
 //! first layer's weights on the input that matters over that on all others, at the end of training; the kernel on compressed
 //! data sees the others divided by Λ. Samples and initial weights are drawn anew in every run.
+//!
+//! Networks have biases. Without them softplus with large weights is homogeneous, f(c x) = c f(x), and no such function is
+//! positive between two parallel planes alone: learning features would not pay.
 
 mod view;
 
@@ -20,7 +23,7 @@ use polariscope_landscape::{Flowed, Kernels};
 use polariscope_network::Weights;
 use polariscope_train::{FlowConfig, Problem, Samples};
 
-use crate::lazy::{binary, error, fitted, network, regime, sets, train};
+use crate::lazy::{biased, binary, error, fitted, regime, sets, train};
 use crate::{Entry, Lab, LandscapeExperimentsError};
 
 /// In the list.
@@ -40,8 +43,8 @@ const DEPTH: usize = 1;
 const WIDTH: usize = 100;
 /// Width of the network whose kernel is frozen: more weights than samples.
 const KERNEL_WIDTH: usize = 1000;
-/// α̃ of the network that learns features.
-const FEATURE: f64 = 1e-3;
+/// α̃ of the network that learns features: the largest on the feature branch of `regimes`, where flows take the fewest steps.
+const FEATURE: f64 = 0.1;
 const MEASURES: [&str; 6] = ["lazy", "feature", "compressed", "lambda", "steps", "fitted"];
 /// Those that are test errors.
 const SIDES: [&str; 3] = ["lazy", "feature", "compressed"];
@@ -51,14 +54,14 @@ struct Stripe {
 }
 
 impl Stripe {
-    /// Inputs. With 5 of them a few networks of this width take very many steps.
+    /// Inputs.
     fn dimensions(&self) -> Vec<usize> {
         self.lab.pick(vec![10], vec![5, 10])
     }
 
     fn counts(&self) -> Vec<String> {
         self.lab.pick(
-            text([32, 64, 128, 256, 512]),
+            text([64, 128, 256, 512, 1024]),
             text([64, 128, 256, 512, 1024, 2048, 4096]),
         )
     }
@@ -141,7 +144,7 @@ impl Experiment for Stripe {
             cell.number("P")
         ))?;
         let problem = Problem {
-            graph: network(&data, DEPTH, WIDTH)?,
+            graph: biased(&data, DEPTH, WIDTH)?,
             data: binary(data)?,
         };
         let (learn, test, classes) = sets(&problem);
@@ -154,7 +157,7 @@ impl Experiment for Stripe {
             return Ok(vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0]);
         };
         let lambda = compression(&net, d);
-        let graph = network(&problem.data, DEPTH, KERNEL_WIDTH)?;
+        let graph = biased(&problem.data, DEPTH, KERNEL_WIDTH)?;
         let weights = Weights::<f64>::draw(&graph, self.lab.seed, cell.run);
         let frozen = |sets: (Samples<'_>, Samples<'_>)| -> Result<f64, LandscapeExperimentsError> {
             let kernels = Kernels::of(Device::Cpu, &graph, &weights, sets)?;

@@ -22,7 +22,7 @@ const HINGE: Loss = Loss::Hinge {
 /// Steps between two looks at the clock: one alone is too short for it.
 const STEPS: usize = 20;
 const RATE: f64 = 0.01;
-const SIDE: usize = 1024;
+const SIDE: usize = 512;
 
 /// One thing to time.
 pub enum Landscape {

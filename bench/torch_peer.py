@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from ours import ROOT, Native  # noqa: F401
+
 ENV = ROOT / "bench" / ".env-torch"
 
 
@@ -73,21 +74,3 @@ class ResNet18(nn.Module):
         x = self.activation(self.bn1(self.conv1(x)))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.linear(F.avg_pool2d(x, 4).flatten(1))
-
-
-class Native:
-    """Our side, a process that takes commands."""
-
-    def __init__(self, threads):
-        target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        binary = target / "release" / "polariscope-bench"
-        environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
-        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process = subprocess.Popen([binary], env=environment, **pipes)
-
-    def ask(self, *words):
-        print(*words, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        if not answer:
-            sys.exit(f"our side stopped at: {' '.join(map(str, words))}")
-        return answer.split()

@@ -1,7 +1,7 @@
-//! Our side of `bench/core`, `bench/geometry` and `bench/kernels`. Reads one command a line:
+//! Our side of `bench/core`, `bench/geometry`, `bench/kernels` and `bench/landscape`. Reads one command a line:
 //!
 //! - `prepare NAME DIR` sets a task up and writes its weights and inputs to DIR;
-//! - `check NAME FILE` runs it once from the start and writes the result as raw f32;
+//! - `check NAME FILE` runs it once from the start and writes the result as raw numbers, f64 of `bench/landscape`, f32 of the others;
 //! - `time NAME REPEATS` prints the wall seconds of each run;
 //! - `kernel DIR REPEATS` computes kernels of samples in DIR and prints the wall seconds of each run;
 //! - `kernel-cuda DIR REPEATS f32|f64` does so on the first GPU;
@@ -20,6 +20,7 @@ mod device;
 mod flows;
 mod jamming;
 mod kernels;
+mod landscape;
 mod listing;
 mod programs;
 mod tasks;
@@ -48,12 +49,7 @@ fn main() -> Result<(), Failure> {
                 writeln!(out, "ready")?;
             }
             ["check", name, file] => {
-                let bytes: Vec<u8> = find(&mut tasks, name)?
-                    .check()?
-                    .iter()
-                    .flat_map(|v| v.to_le_bytes())
-                    .collect();
-                std::fs::write(file, bytes)?;
+                std::fs::write(file, find(&mut tasks, name)?.check()?)?;
                 writeln!(out, "written")?;
             }
             ["time", name, repeats] => {

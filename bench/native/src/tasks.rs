@@ -9,6 +9,7 @@ use polariscope_network::{Dipole, Network, Scalar, Weights};
 use polariscope_train::{Batch, BatchGradient, Loss, Moments, Optimiser};
 
 use crate::Failure;
+use crate::landscape::Landscape;
 
 /// One thing to time.
 pub enum Task {
@@ -28,6 +29,8 @@ pub enum Task {
         weights: Weights<f32>,
         index: u64,
     },
+    /// What `bench/landscape` asks.
+    Landscape(Box<Landscape>),
 }
 
 /// A sampled geometry, and the gradients of its first network at points that the peer knows.
@@ -130,7 +133,7 @@ fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i as f64).sin() as f32).collect()
 }
 
-fn named(name: &str, input: &str, outputs: usize) -> Result<Graph, Failure> {
+pub fn named(name: &str, input: &str, outputs: usize) -> Result<Graph, Failure> {
     let options = ZooOptions {
         input: Some(input.parse()?),
         outputs: Some(outputs),
@@ -139,12 +142,12 @@ fn named(name: &str, input: &str, outputs: usize) -> Result<Graph, Failure> {
     Ok(zoo(name, &options)?)
 }
 
-/// A ReLU MLP with layers named `0`, `2`, `4`.
-fn mlp(sizes: [usize; 4]) -> Result<Graph, Failure> {
+/// An MLP with layers named `0`, `2`, `4`.
+pub fn mlp(sizes: [usize; 4], activation: &str) -> Result<Graph, Failure> {
     let [input, a, b, output] = sizes;
     let text = format!(
-        "input = [{input}]\nlayers = [{{ op = \"dense\", features = {a} }}, {{ op = \"relu\" }}, \
-         {{ op = \"dense\", features = {b} }}, {{ op = \"relu\" }}, {{ op = \"dense\", features = {output} }}]"
+        "input = [{input}]\nlayers = [{{ op = \"dense\", features = {a} }}, {{ op = \"{activation}\" }}, \
+         {{ op = \"dense\", features = {b} }}, {{ op = \"{activation}\" }}, {{ op = \"dense\", features = {output} }}]"
     );
     Ok(parse_file(&text, "mlp", &ZooOptions::default())?)
 }
@@ -152,6 +155,9 @@ fn mlp(sizes: [usize; 4]) -> Result<Graph, Failure> {
 impl Task {
     /// Sets a task up; writes `w.safetensors` and `x.f32` where the other side needs them.
     pub fn prepare(name: &str, dir: &str) -> Result<Self, Failure> {
+        if let Some(task) = Landscape::prepare(name, dir)? {
+            return Ok(Task::Landscape(Box::new(task)));
+        }
         let (graph, batch) = match name {
             "lenet-grad" => (named("lenet", "1x32x32", 1)?, 128),
             "lenet-step" => (named("lenet", "3x32x32", 10)?, 128),
@@ -160,8 +166,8 @@ impl Task {
             "grad-lenet" => (named("lenet", "1x32x32", 1)?, 128),
             "grad-resnet18" => (named("resnet18", "1x32x32", 1)?, 128),
             "resnet18-grad" => (named("resnet18", "3x32x32", 10)?, 16),
-            "mlp-grad" => (mlp([3072, 512, 512, 1])?, 256),
-            "tiny-step" => (mlp([10, 30, 30, 1])?, 100),
+            "mlp-grad" => (mlp([3072, 512, 512, 1], "relu")?, 256),
+            "tiny-step" => (mlp([10, 30, 30, 1], "relu")?, 100),
             "init" => (named("resnet18", "3x32x32", 10)?, 0),
             _ => return Err(format!("there is no task {name}").into()),
         };
@@ -233,6 +239,7 @@ impl Task {
             }
             Task::Sample(sample) => sample.sampler.advance(&mut sample.state)?,
             Task::Step(step) => step.run()?,
+            Task::Landscape(task) => task.run()?,
             Task::Init {
                 graph,
                 weights,
@@ -246,8 +253,12 @@ impl Task {
     }
 
     /// The result of one run from the start: gradients, or the weights after three steps.
-    pub fn check(&mut self) -> Result<Vec<f32>, Failure> {
-        Ok(match self {
+    pub fn check(&mut self) -> Result<Vec<u8>, Failure> {
+        let numbers = match self {
+            Task::Landscape(task) => {
+                let numbers = task.check()?.into_iter();
+                return Ok(numbers.flat_map(f64::to_le_bytes).collect());
+            }
             Task::Gradient {
                 network,
                 weights,
@@ -260,6 +271,7 @@ impl Task {
                 step.weights.values.concat()
             }
             Task::Init { weights, .. } => weights.values.concat(),
-        })
+        };
+        Ok(numbers.into_iter().flat_map(f32::to_le_bytes).collect())
     }
 }

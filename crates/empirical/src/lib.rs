@@ -202,13 +202,17 @@ fn jacobian<T: Float>(
     x: &[T],
     outputs: Range<usize>,
 ) -> Result<Vec<T>, EmpiricalError> {
-    let several: Vec<Vec<Vec<T>>> = outputs
+    let mut several: Vec<Vec<Vec<T>>> = outputs
         .map(|k| network.sample_gradients(weights, x, Scalar::Logit(k)))
         .collect::<Result<_, _>>()?;
     let samples = several.first().map_or(0, Vec::len);
-    let mut rows = Vec::new();
+    // Memory at once: a list that grows by itself is copied, and its pages are fresh ones, again and again.
+    let numbers = several.iter().flatten().map(Vec::len).sum();
+    let mut rows = Vec::with_capacity(numbers);
     for i in 0..samples {
-        several.iter().for_each(|of| rows.extend_from_slice(&of[i]));
+        several
+            .iter_mut()
+            .for_each(|of| rows.append(&mut std::mem::take(&mut of[i])));
     }
     Ok(rows)
 }

@@ -14,7 +14,7 @@ pub mod hessian;
 pub mod lens;
 mod motion;
 pub mod spread;
-mod tangent;
+pub mod tangent;
 
 pub use error::LandscapeError;
 pub use flow::{Flowed, flow};

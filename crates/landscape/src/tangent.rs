@@ -2,32 +2,33 @@
 //!
 //! A dense layer of units z = W a + b has the gradients ∂f/∂W = g aᵀ and ∂f/∂b = g with g = ∂f/∂z, whose inner products
 //! are (g·g′)(a·a′) and g·g′: they are never formed. Gradients of all other parameters are, a sample and an output at a
-//! time. With rows of features that is
+//! time. With rows of features, and scales s of the weights and t of the biases, that is
 //!
 //! ```text
-//! Θ(x, x′) = (1/C) [ Σ_layers (s² a·a′) Σ_c g_c·g_c′ + Σ_biases s² Σ_c g_c·g_c′ + Σ_c ∇f_c·∇f_c′ ]
+//! Θ(x, x′) = (1/C) [ Σ_layers (s² a·a′ + t²) Σ_c g_c·g_c′ + Σ_c ∇f_c·∇f_c′ ]
 //! ```
 
 use std::sync::Arc;
 
 use polariscope_diff::{Id, Program, Session, vjp, vmap};
-use polariscope_graph::{Graph, Op, Role, Shape};
-use polariscope_linalg::product_transposed;
+use polariscope_graph::{Graph, Op, ParamId, Role, Shape};
+use polariscope_linalg::{gram, product_transposed};
 use polariscope_network::{Mode, Weights, lower_through};
 use rayon::prelude::*;
 
 /// Samples whose rows are held beside those of the first set.
 const BLOCK: usize = 256;
 /// Samples of a task.
-const TASK: usize = 8;
+const TASK: usize = 32;
 
-/// A node whose value is a linear map of another, or that adds a bias.
+/// A dense layer, a bias, or both: a node whose value is a linear map of another, to which a bias may be added.
 struct Site {
     node: usize,
     units: usize,
-    /// The node that is multiplied, and its width; none for a bias.
-    source: Option<(usize, usize)>,
-    scale: f64,
+    /// The node that is multiplied, its width and s.
+    source: Option<(usize, usize, f64)>,
+    /// t, 0 without a bias.
+    bias: f64,
 }
 
 /// The kernel of a network at weights.
@@ -39,6 +40,8 @@ pub struct Tangent<'a> {
     outputs: usize,
     /// Numbers of the gradient that are formed.
     rest: usize,
+    /// Samples of a run of the program.
+    together: usize,
 }
 
 /// Rows of features of some samples: for each site a and g, then the gradient of the rest; outputs follow each other.
@@ -53,27 +56,29 @@ impl<'a> Tangent<'a> {
     pub fn new(graph: &Graph, weights: &'a Weights<f64>) -> Self {
         let (sites, rest) = sites(graph);
         let outputs = graph.output().len();
+        // A gradient that is formed is that of one sample.
+        let together = if rest.is_empty() { TASK } else { 1 };
         let mut shifts = Vec::with_capacity(sites.len());
-        let lowered = lower_through(graph, 1, Mode::Evaluate, |t, node, value| {
+        let lowered = lower_through(graph, together, Mode::Evaluate, |t, node, value| {
             let Some(site) = sites.iter().find(|s| s.node == node) else {
                 return value;
             };
-            let shift = t.leaf(&[1, site.units]);
+            let shift = t.leaf(&[together, site.units]);
             shifts.push(shift);
             t.add(value, shift)
         });
         let mut t = lowered.trace;
-        let u = t.leaf(&[1, outputs]);
+        let u = t.leaf(&[together, outputs]);
         let wrt: Vec<Id> = shifts
             .iter()
             .copied()
             .chain(rest.iter().map(|&i| lowered.params[i]))
             .collect();
         let sources = sites.iter().filter_map(|s| s.source);
-        let sources: Vec<Id> = sources.map(|(node, _)| lowered.nodes[node]).collect();
+        let sources: Vec<Id> = sources.map(|(node, ..)| lowered.nodes[node]).collect();
         let gradients = vjp(&mut t, &[(lowered.output, u)], &wrt);
         let (mut all, found) = vmap(&t, &[gradients, sources].concat(), &[u], outputs);
-        // What does not depend on the output is the same in every row.
+        // What does not depend on the output is the same for every one.
         let (of_outputs, same) = found.split_at(wrt.len());
         let same: Vec<Id> = same.iter().map(|&id| all.slice(id, 0, 0, 1)).collect();
         Tangent {
@@ -82,6 +87,7 @@ impl<'a> Tangent<'a> {
             sample: graph.input().len(),
             outputs,
             rest: rest.iter().map(|&i| graph.params[i].len()).sum(),
+            together,
             sites,
         }
     }
@@ -93,7 +99,7 @@ impl<'a> Tangent<'a> {
         let rest: usize = rest.iter().map(|&i| graph.params[i].len()).sum();
         let row: usize = sites
             .iter()
-            .map(|s| outputs * s.units + s.source.map_or(0, |(_, width)| width))
+            .map(|s| outputs * s.units + s.source.map_or(0, |(_, width, _)| width))
             .sum();
         let row = (row + outputs * rest) as f64;
         let (n, m) = (n as f64, m as f64);
@@ -107,37 +113,45 @@ impl<'a> Tangent<'a> {
         let rows = self.rows(x);
         let blocks = others.chunks(BLOCK * self.sample);
         let blocks: Vec<Vec<f64>> = blocks
-            .map(|block| self.product(&self.rows(block), &rows))
+            .map(|block| self.product(&self.rows(block), Some(&rows)))
             .collect();
-        [self.product(&rows, &rows), blocks.concat()]
+        [self.product(&rows, None), blocks.concat()]
     }
 
     fn rows(&self, x: &[f64]) -> Rows {
-        let shifts: Vec<Vec<f64>> = self.sites.iter().map(|s| vec![0.0; s.units]).collect();
-        let mut unit = vec![0.0; self.outputs * self.outputs];
-        unit.iter_mut()
-            .step_by(self.outputs + 1)
-            .for_each(|u| *u = 1.0);
+        let n = self.together;
+        let zeros = |s: &Site| vec![0.0; n * s.units];
+        let shifts: Vec<Vec<f64>> = self.sites.iter().map(zeros).collect();
+        // For each output all samples.
+        let units = (0..self.outputs * n * self.outputs).map(|at| {
+            let (k, other) = (at / (n * self.outputs), at % self.outputs);
+            if k == other { 1.0 } else { 0.0 }
+        });
+        let units: Vec<f64> = units.collect();
         let fixed: Vec<&[f64]> = self
             .weights
             .values
             .iter()
             .chain(&shifts)
             .map(Vec::as_slice)
-            .chain([unit.as_slice()])
+            .chain([units.as_slice()])
             .collect();
         let task = |x: &[f64]| {
             let mut session = Session::new(self.program.clone());
-            let mut rows = self.empty();
-            for x in x.chunks_exact(self.sample) {
-                let leaves: Vec<&[f64]> = std::iter::once(x).chain(fixed.iter().copied()).collect();
+            let mut rows = self.empty(x.len() / self.sample);
+            let mut filled = vec![0.0; n * self.sample];
+            for x in x.chunks(n * self.sample) {
+                // What is missing stays as it is, and is not read.
+                filled[..x.len()].copy_from_slice(x);
+                let first = std::iter::once(filled.as_slice());
+                let leaves: Vec<&[f64]> = first.chain(fixed.iter().copied()).collect();
                 session.run(&leaves);
-                self.add(&mut rows, &session);
+                self.add(&mut rows, &session, x.len() / self.sample);
             }
             rows
         };
         let parts: Vec<Rows> = x.par_chunks(TASK * self.sample).map(task).collect();
-        let mut all = self.empty();
+        let mut all = self.empty(x.len() / self.sample);
         for part in parts {
             let pairs = all.features.iter_mut().zip(part.features);
             pairs.for_each(|(all, part)| all.extend(part));
@@ -148,18 +162,31 @@ impl<'a> Tangent<'a> {
         all
     }
 
-    fn empty(&self) -> Rows {
+    /// Rows of no sample, with memory for some.
+    fn empty(&self, samples: usize) -> Rows {
+        let width = |s: &Site| s.source.map_or(0, |(_, width, _)| width);
+        let of = |numbers: usize| Vec::with_capacity(samples * numbers);
         Rows {
-            features: vec![Vec::new(); self.sites.len()],
-            gradients: vec![Vec::new(); self.sites.len()],
-            rest: Vec::new(),
+            features: self.sites.iter().map(|s| of(width(s))).collect(),
+            gradients: self
+                .sites
+                .iter()
+                .map(|s| of(self.outputs * s.units))
+                .collect(),
+            rest: of(self.outputs * self.rest),
         }
     }
 
-    /// Adds what was found of a sample.
-    fn add(&self, rows: &mut Rows, session: &Session<f64>) {
-        for (k, gradients) in rows.gradients.iter_mut().enumerate() {
-            gradients.extend_from_slice(session.output(k));
+    /// Adds what was found of the first `count` samples of a run.
+    fn add(&self, rows: &mut Rows, session: &Session<f64>, count: usize) {
+        for (k, (site, gradients)) in self.sites.iter().zip(&mut rows.gradients).enumerate() {
+            let found = session.output(k);
+            for s in 0..count {
+                for output in 0..self.outputs {
+                    let at = (output * self.together + s) * site.units;
+                    gradients.extend_from_slice(&found[at..at + site.units]);
+                }
+            }
         }
         let sources = self.sites.iter().filter(|s| s.source.is_some()).count();
         let first = session.outputs() - sources;
@@ -167,35 +194,38 @@ impl<'a> Tangent<'a> {
         (self.sites.len()..first).for_each(|k| rows.rest.extend_from_slice(session.output(k)));
         let mut next = first;
         for (site, features) in self.sites.iter().zip(&mut rows.features) {
-            if site.source.is_some() {
-                features.extend_from_slice(session.output(next));
+            if let Some((_, width, _)) = site.source {
+                features.extend_from_slice(&session.output(next)[..count * width]);
                 next += 1;
             }
         }
     }
 
-    /// Θ of the samples of two sets of rows.
-    fn product(&self, a: &Rows, b: &Rows) -> Vec<f64> {
-        let columns = b.samples(self);
+    /// Θ of the samples of two sets of rows, or of those of one.
+    fn product(&self, a: &Rows, b: Option<&Rows>) -> Vec<f64> {
+        let columns = b.unwrap_or(a).samples(self);
         let mut kernel = vec![0.0; a.samples(self) * columns];
         let weight = 1.0 / self.outputs as f64;
+        let inner = |length: usize, of: fn(&Rows, usize) -> &[f64], k: usize| match b {
+            None => gram(of(a, k), length),
+            Some(b) => product_transposed(of(a, k), of(b, k), length, columns),
+        };
         for (k, site) in self.sites.iter().enumerate() {
-            let length = self.outputs * site.units;
-            let inner = product_transposed(&a.gradients[k], &b.gradients[k], length, columns);
-            let factor = weight * site.scale * site.scale;
+            let gradients = inner(self.outputs * site.units, |rows, k| &rows.gradients[k], k);
+            let constant = weight * site.bias * site.bias;
             match site.source {
-                None => add(&mut kernel, inner.iter().map(|g| factor * g)),
-                Some((_, width)) => {
-                    let same = product_transposed(&a.features[k], &b.features[k], width, columns);
-                    let pairs = inner.iter().zip(&same);
-                    add(&mut kernel, pairs.map(|(g, f)| factor * g * f));
+                None => add(&mut kernel, gradients.iter().map(|g| constant * g)),
+                Some((_, width, scale)) => {
+                    let features = inner(width, |rows, k| &rows.features[k], k);
+                    let factor = weight * scale * scale;
+                    let pairs = gradients.iter().zip(&features);
+                    add(&mut kernel, pairs.map(|(g, f)| (factor * f + constant) * g));
                 }
             }
         }
         if self.rest > 0 {
-            let length = self.outputs * self.rest;
-            let inner = product_transposed(&a.rest, &b.rest, length, columns);
-            add(&mut kernel, inner.iter().map(|g| weight * g));
+            let rest = inner(self.outputs * self.rest, |rows, _| &rows.rest, 0);
+            add(&mut kernel, rest.iter().map(|g| weight * g));
         }
         kernel
     }
@@ -223,28 +253,48 @@ fn sites(graph: &Graph) -> (Vec<Site>, Vec<usize>) {
         parameters.iter().for_each(|(id, _)| uses[id.0] += 1);
     }
     let mut here = vec![false; graph.params.len()];
-    let mut sites = Vec::new();
+    let mut take = |id: ParamId| {
+        let ours = uses[id.0] == 1 && graph.param(id).role == Role::Trainable;
+        here[id.0] |= ours;
+        ours
+    };
+    let readers = |node: usize| {
+        let inputs = graph.nodes.iter().flat_map(|n| &n.inputs);
+        inputs.filter(|i| i.0 == node).count()
+    };
+    let mut sites: Vec<Site> = Vec::new();
     for (at, node) in graph.nodes.iter().enumerate() {
         let Shape::Vector { features: units } = node.shape else {
             continue;
         };
-        let (parameter, scale, source) = match node.op {
-            Op::Dense { weight, scale } => {
+        match node.op {
+            Op::Dense { weight, scale } if take(weight) => {
                 let source = node.inputs[0].0;
                 let width = graph.nodes[source].shape.len();
-                (weight, scale, Some((source, width)))
+                sites.push(Site {
+                    node: at,
+                    units,
+                    source: Some((source, width, scale)),
+                    bias: 0.0,
+                });
             }
-            Op::Bias { bias, scale } => (bias, scale, None),
-            _ => continue,
-        };
-        if uses[parameter.0] == 1 && graph.param(parameter).role == Role::Trainable {
-            here[parameter.0] = true;
-            sites.push(Site {
-                node: at,
-                units,
-                source,
-                scale,
-            });
+            Op::Bias { bias, scale } if take(bias) => {
+                let below = node.inputs[0].0;
+                match sites.last_mut() {
+                    // The bias of the layer before, whose sum nobody else reads: both have the same g.
+                    Some(site) if site.node == below && readers(below) == 1 => {
+                        site.node = at;
+                        site.bias = site.bias.hypot(scale);
+                    }
+                    _ => sites.push(Site {
+                        node: at,
+                        units,
+                        source: None,
+                        bias: scale,
+                    }),
+                }
+            }
+            _ => {}
         }
     }
     let rest = graph.trainable().filter(|&i| !here[i]).collect();

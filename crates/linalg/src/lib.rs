@@ -25,6 +25,7 @@ pub use covariance::{apply, covariance, covariance_about, orthonormalise};
 pub use eigen::{EigenError, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, to_one};
 pub use krylov::{Extremes, Quadrature, Ritz, Wanted, extremes, quadrature};
 pub use product::{
-    add_symmetric_product, mirror, product, product_transposed, subtract_outer, transposed_product,
+    add_symmetric_product, gram, mirror, product, product_transposed, subtract_outer,
+    transposed_product,
 };
 pub use singular::singular_values;

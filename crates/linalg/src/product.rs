@@ -19,6 +19,27 @@ pub fn product_transposed(a: &[f64], b: &[f64], k: usize, columns: usize) -> Vec
     multiply(rows(a, k), b.transpose())
 }
 
+/// A Aᵀ with A rows × k.
+pub fn gram(a: &[f64], k: usize) -> Vec<f64> {
+    let a = rows(a, k);
+    let columns = a.nrows();
+    let mut out = vec![0.0; columns * columns];
+    if out.is_empty() || k == 0 {
+        return out;
+    }
+    let blocks = out.par_chunks_mut(ROWS * columns).enumerate();
+    blocks.for_each(|(block, out)| {
+        let (first, rows) = (block * ROWS, out.len() / columns);
+        let out = MatMut::from_row_major_slice_mut(out, rows, columns);
+        let right = a.subrows(0, first + rows).transpose();
+        let left = a.subrows(first, rows);
+        let out = out.subcols_mut(0, first + rows);
+        matmul(out, Accum::Replace, left, right, 1.0, Par::Seq);
+    });
+    mirror(&mut out, columns);
+    out
+}
+
 /// Aᵀ B with A k × rows and B k × columns.
 pub fn transposed_product(a: &[f64], b: &[f64], k: usize, columns: usize) -> Vec<f64> {
     let a = MatRef::from_row_major_slice(a, k, a.len() / k.max(1));
@@ -103,6 +124,10 @@ mod tests {
         assert_eq!(product(&a, &b, 2, 3), row.repeat(30));
         let transposed = [1.0, 0.0, 0.0, 1.0, 2.0, 1.0];
         assert_eq!(product_transposed(&a, &transposed, 2, 3), row.repeat(30));
+        // A Aᵀ of rows (1, 2), (3, 4) and (5, 6), again and again.
+        let square = [[5.0, 11.0, 17.0], [11.0, 25.0, 39.0], [17.0, 39.0, 61.0]];
+        let found = gram(&a, 2);
+        assert!((0..8100).all(|at| found[at] == square[at / 90 % 3][at % 90 % 3]));
         // [[1,3,5],[2,4,6]] times [[1],[1],[1]].
         let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         assert_eq!(transposed_product(&a, &[1.0; 3], 3, 1), [9.0, 12.0]);

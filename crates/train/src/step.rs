@@ -199,19 +199,22 @@ impl<T: Number> BatchGradient<T> {
     /// The gradients of the lanes, added in their order.
     fn add(&mut self) {
         let lanes = &self.lanes;
+        let block = |i: usize, at: usize, sum: &mut [T]| {
+            let range = at * BLOCK..at * BLOCK + sum.len();
+            sum.copy_from_slice(&lanes[0].gradient(i)[range.clone()]);
+            for lane in &lanes[1..] {
+                let part = &lane.gradient(i)[range.clone()];
+                sum.iter_mut().zip(part).for_each(|(s, &g)| *s += g);
+            }
+        };
+        // Waking a thread takes longer than a block.
+        if self.sum.iter().map(Vec::len).sum::<usize>() <= BLOCK {
+            let sums = self.sum.iter_mut().enumerate();
+            return sums.for_each(|(i, sum)| block(i, 0, sum));
+        }
         self.sum.par_iter_mut().enumerate().for_each(|(i, sum)| {
-            let parts: Vec<&[T]> = lanes.iter().map(|lane| lane.gradient(i)).collect();
-            sum.par_chunks_mut(BLOCK)
-                .enumerate()
-                .for_each(|(block, sum)| {
-                    let range = block * BLOCK..block * BLOCK + sum.len();
-                    sum.copy_from_slice(&parts[0][range.clone()]);
-                    for part in &parts[1..] {
-                        sum.iter_mut()
-                            .zip(&part[range.clone()])
-                            .for_each(|(s, &g)| *s += g);
-                    }
-                });
+            let blocks = sum.par_chunks_mut(BLOCK).enumerate();
+            blocks.for_each(|(at, sum)| block(i, at, sum));
         });
     }
 

@@ -108,6 +108,7 @@ macro_rules! stretches {
 pub(crate) use stretches;
 
 /// C[MR × nv·lanes] (+)= A·B over k steps; A at any (row, column) strides, B packed k × NR, C row-major with stride `ldc`.
+/// Of the last vector of a row `valid` numbers are read and written.
 type Kernel<T> = unsafe fn(
     k: usize,
     a: *const T,
@@ -115,6 +116,7 @@ type Kernel<T> = unsafe fn(
     b: *const T,
     c: *mut T,
     ldc: usize,
+    valid: usize,
     add: bool,
 );
 
@@ -359,45 +361,21 @@ impl<T: Real> Kernels<T> {
         assert!(c.len() >= (rows - 1) * ldc + cols);
         let vectors = cols.div_ceil(self.lanes);
         let kernel = self.table[rows - 1][vectors - 1];
-        let strides = (a.row, a.col);
-        if vectors * self.lanes == cols {
-            // SAFETY: the kernel reads `rows` × k numbers of a, k rows of nr of b, and touches `rows` rows of
-            // vectors·lanes = cols numbers of c; the asserts above hold all three inside their slices.
-            unsafe {
-                kernel(
-                    k,
-                    a.data.as_ptr(),
-                    strides,
-                    b.as_ptr(),
-                    c.as_mut_ptr(),
-                    ldc,
-                    add,
-                )
-            };
-            return;
-        }
-        let mut whole = [T::ZERO; MAX_MR * MAX_NR];
-        // SAFETY: as above, with c replaced by a tile of MAX_MR × MAX_NR ≥ rows × vectors·lanes.
+        let valid = cols - (vectors - 1) * self.lanes;
+        // SAFETY: the kernel reads `rows` × k numbers of a, k rows of nr of b, and touches `cols` numbers in each of `rows`
+        // rows of c; the asserts above hold all three inside their slices.
         unsafe {
             kernel(
                 k,
                 a.data.as_ptr(),
-                strides,
+                (a.row, a.col),
                 b.as_ptr(),
-                whole.as_mut_ptr(),
-                self.nr,
-                false,
+                c.as_mut_ptr(),
+                ldc,
+                valid,
+                add,
             )
         };
-        for i in 0..rows {
-            let from = &whole[i * self.nr..i * self.nr + cols];
-            let to = &mut c[i * ldc..i * ldc + cols];
-            if add {
-                to.iter_mut().zip(from).for_each(|(t, &f)| *t += f);
-            } else {
-                to.copy_from_slice(from);
-            }
-        }
     }
 }
 
@@ -406,6 +384,8 @@ trait Vector<T>: Copy {
     const LANES: usize;
     unsafe fn zero() -> Self;
     unsafe fn load(p: *const T) -> Self;
+    /// The first n numbers, the others 0.
+    unsafe fn load_first(p: *const T, n: usize) -> Self;
     unsafe fn splat(p: *const T) -> Self;
     unsafe fn fma(self, a: Self, b: Self) -> Self;
     unsafe fn add(self, a: Self) -> Self;
@@ -425,6 +405,7 @@ unsafe fn kernel<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
     mut b: *const T,
     c: *mut T,
     ldc: usize,
+    valid: usize,
     add: bool,
 ) {
     // SAFETY: pointers stay within MR × k of A, k·NR of B and MR rows of C, as the caller guarantees.
@@ -447,8 +428,17 @@ unsafe fn kernel<T: Real, V: Vector<T>, const MR: usize, const N: usize>(
         for (i, acc_row) in acc.into_iter().enumerate() {
             for (v, x) in acc_row.into_iter().enumerate() {
                 let p = c.add(i * ldc + v * V::LANES);
-                let x = if add { x.add(V::load(p)) } else { x };
-                x.store(p);
+                if v + 1 == N && valid < V::LANES {
+                    let x = if add {
+                        x.add(V::load_first(p, valid))
+                    } else {
+                        x
+                    };
+                    x.store_first(p, valid);
+                } else {
+                    let x = if add { x.add(V::load(p)) } else { x };
+                    x.store(p);
+                }
             }
         }
     }
@@ -578,6 +568,13 @@ impl<T: Real> Vector<T> for Quad<T> {
         Quad(unsafe { [*p, *p.add(1), *p.add(2), *p.add(3)] })
     }
     #[inline(always)]
+    unsafe fn load_first(p: *const T, n: usize) -> Self {
+        // SAFETY: the caller guarantees n numbers at p.
+        Quad(std::array::from_fn(|i| {
+            if i < n { unsafe { *p.add(i) } } else { T::ZERO }
+        }))
+    }
+    #[inline(always)]
     unsafe fn splat(p: *const T) -> Self {
         // SAFETY: the caller guarantees a number at p.
         Quad(unsafe { [*p; 4] })
@@ -628,9 +625,9 @@ macro_rules! grid {
 macro_rules! table {
     ($T:ty, $V:ty, $mr:literal, $(#[$feature:meta])?) => {{
         $(#[$feature])?
-        unsafe fn tile<const MR: usize, const N: usize>(k: usize, a: *const $T, strides: (usize, usize), b: *const $T, c: *mut $T, ldc: usize, add: bool) {
+        unsafe fn tile<const MR: usize, const N: usize>(k: usize, a: *const $T, strides: (usize, usize), b: *const $T, c: *mut $T, ldc: usize, valid: usize, add: bool) {
             // SAFETY: the caller's guarantee, passed on.
-            unsafe { kernel::<$T, $V, MR, N>(k, a, strides, b, c, ldc, add) }
+            unsafe { kernel::<$T, $V, MR, N>(k, a, strides, b, c, ldc, valid, add) }
         }
         $(#[$feature])?
         unsafe fn read<const MR: usize, const N: usize>(offsets: &[usize], a: *const $T, x: *const $T, at: [usize; NV], c: *mut $T, to: [usize; NV], valid: [usize; NV], ldc: usize) {
@@ -704,7 +701,7 @@ mod x86 {
     use super::Vector;
 
     macro_rules! vector {
-        ($name:ident, $T:ty, $reg:ty, $lanes:literal, $zero:ident, $load:ident, $set1:ident, $fma:ident, $add:ident, $store:ident, |$v:ident, $p:ident, $n:ident| $first:expr, |$t:ident| $total:expr) => {
+        ($name:ident, $T:ty, $reg:ty, $lanes:literal, $zero:ident, $load:ident, $set1:ident, $fma:ident, $add:ident, $store:ident, |$q:ident, $m:ident| $part:expr, |$v:ident, $p:ident, $n:ident| $first:expr, |$t:ident| $total:expr) => {
             /// A vector register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -720,6 +717,10 @@ mod x86 {
                 #[inline(always)]
                 unsafe fn load(p: *const $T) -> Self {
                     unsafe { $name($load(p)) }
+                }
+                #[inline(always)]
+                unsafe fn load_first($q: *const $T, $m: usize) -> Self {
+                    unsafe { $name($part) }
                 }
                 #[inline(always)]
                 unsafe fn splat(p: *const $T) -> Self {
@@ -774,6 +775,7 @@ mod x86 {
         _mm512_fmadd_ps,
         _mm512_add_ps,
         _mm512_storeu_ps,
+        |p, n| _mm512_maskz_loadu_ps(((1u32 << n) - 1) as u16, p),
         |v, p, n| _mm512_mask_storeu_ps(p, ((1u32 << n) - 1) as u16, v),
         |t| _mm512_reduce_add_ps(t)
     );
@@ -788,6 +790,7 @@ mod x86 {
         _mm512_fmadd_pd,
         _mm512_add_pd,
         _mm512_storeu_pd,
+        |p, n| _mm512_maskz_loadu_pd(((1u32 << n) - 1) as u8, p),
         |v, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, v),
         |t| _mm512_reduce_add_pd(t)
     );
@@ -802,6 +805,11 @@ mod x86 {
         _mm256_fmadd_ps,
         _mm256_add_ps,
         _mm256_storeu_ps,
+        |p, n| {
+            let mut a = [0.0f32; 8];
+            std::ptr::copy_nonoverlapping(p, a.as_mut_ptr(), n);
+            _mm256_loadu_ps(a.as_ptr())
+        },
         |v, p, n| {
             let mut a = [0.0f32; 8];
             _mm256_storeu_ps(a.as_mut_ptr(), v);
@@ -824,6 +832,11 @@ mod x86 {
         _mm256_fmadd_pd,
         _mm256_add_pd,
         _mm256_storeu_pd,
+        |p, n| {
+            let mut a = [0.0f64; 4];
+            std::ptr::copy_nonoverlapping(p, a.as_mut_ptr(), n);
+            _mm256_loadu_pd(a.as_ptr())
+        },
         |v, p, n| {
             let mut a = [0.0f64; 4];
             _mm256_storeu_pd(a.as_mut_ptr(), v);

@@ -45,9 +45,9 @@ pub struct LandscapeArgs {
     /// Learning rate of Adam, which trains networks with kinks or batch norm
     #[arg(long, alias = "lr", value_name = "X", default_value_t = Question::default().rate, value_parser = positive, help_heading = "Training", allow_negative_numbers = true)]
     pub rate: f64,
-    /// Most steps of a network
-    #[arg(long, value_name = "N", default_value_t = Question::default().steps as usize, value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
-    pub steps: usize,
+    /// Most steps of a network [default: 5000, or as many as take minutes for all]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
+    pub steps: Option<usize>,
 }
 
 /// Trains, or shows what an earlier run of the same command found.
@@ -63,7 +63,7 @@ pub fn run(args: &LandscapeArgs, common: &Common) -> Result<(), CliError> {
         alpha: args.alpha,
         margin: args.margin,
         rate: args.rate,
-        steps: args.steps as u64,
+        steps: args.steps.map(|steps| steps as u64),
     };
     // A question that makes no sense is refused before data are read.
     question.check()?;

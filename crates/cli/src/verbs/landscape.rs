@@ -15,7 +15,7 @@ use crate::output;
 use crate::run::{self, Opened, Shown};
 
 /// Samples of each set where neither the data nor options say how many.
-const SAMPLES: [(&str, usize); 2] = [("train", 500), ("test", 2000)];
+const SAMPLES: [(&str, usize); 2] = [("train", 300), ("test", 2000)];
 
 /// What `landscape` takes.
 #[derive(Clone, Debug, Args)]
@@ -27,7 +27,7 @@ pub struct LandscapeArgs {
     /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Data")]
     pub data: String,
-    /// Training samples, as the data parameter train=N [default: 500, or all where there are fewer]
+    /// Training samples, as the data parameter train=N [default: 300, or all where there are fewer]
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Data", allow_negative_numbers = true)]
     pub train: Option<usize>,
     /// Test samples, as the data parameter test=N [default: 2000, or all where there are fewer]

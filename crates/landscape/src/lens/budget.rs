@@ -5,19 +5,22 @@ use polariscope_diff::Device;
 use polariscope_graph::{Graph, multiplications};
 
 /// Seconds of training for all networks, where steps are not asked for.
-const TRAINING: f64 = 180.0;
-/// Most steps of a network then, and fewest.
+const TRAINING: f64 = 240.0;
+/// Fewest steps of a network then, and most.
 const STEPS: (f64, f64) = (50.0, 5000.0);
-/// Seconds of frozen kernels, of kernels on a few points, of products with Hessians, of ranks.
-pub(super) const FROZEN: f64 = 100.0;
-pub(super) const POINTS: f64 = 60.0;
+/// Seconds of frozen kernels.
+pub(super) const FROZEN: f64 = 40.0;
+/// Seconds of kernels on a few points.
+pub(super) const POINTS: f64 = 30.0;
+/// Seconds of products with Hessians.
 pub(super) const PRODUCTS: f64 = 60.0;
-pub(super) const RANKS: f64 = 60.0;
+/// Seconds of ranks.
+pub(super) const RANKS: f64 = 20.0;
 
 /// Multiplications in f64 a second, roughly: of two cores, of a GPU in a data centre.
 fn speed(device: Device) -> f64 {
     match device {
-        Device::Cpu => 1e10,
+        Device::Cpu => 3e10,
         Device::Cuda(_) => 1e12,
     }
 }
@@ -32,4 +35,29 @@ pub(super) fn steps(device: Device, graph: &Graph, samples: usize, networks: usi
     let step = 3.0 * multiplications(graph) as f64 * samples as f64;
     let afforded = pieces(device, TRAINING, step * networks as f64);
     (afforded as f64).clamp(STEPS.0, STEPS.1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use polariscope_graph::{ZooOptions, zoo};
+
+    use super::*;
+
+    /// 3 · 300 passes of 317,400 and of 556 million multiplications, five networks of each.
+    #[test]
+    fn small_networks_have_all_steps_and_large_ones_some() {
+        let of = |name: &str, device| {
+            let options = ZooOptions {
+                input: Some("3x32x32".parse().unwrap()),
+                outputs: Some(10),
+                ..ZooOptions::default()
+            };
+            steps(device, &zoo(name, &options).unwrap(), 300, 5)
+        };
+        assert_eq!(of("mlp-1x10", Device::Cpu), 5000);
+        assert_eq!(of("resnet18", Device::Cpu), 50);
+        let gpu = of("resnet18", Device::Cuda(0));
+        assert!((60..150).contains(&gpu), "{gpu}");
+        assert_eq!(pieces(Device::Cpu, 2.0, 1e10), 6);
+    }
 }

@@ -49,3 +49,4 @@ pub use page::page;
 pub use question::{Dynamics, Question};
 pub use sampled::Sampled;
 pub use statistics::{Layer, Statistics};
+pub use words::findings;

@@ -36,7 +36,7 @@ impl Default for Question {
                 dtype: Dtype::F64,
                 ..Setup::default()
             },
-            networks: 6,
+            networks: 5,
             alpha: 1.0,
             margin: 1.0,
             rate: 1e-3,

@@ -49,3 +49,46 @@ pub(super) fn settled(
     gradient.follow_statistics(&mut weights);
     Ok(weights)
 }
+
+#[cfg(test)]
+mod tests {
+    use polariscope_graph::{ZooOptions, parse_file};
+    use polariscope_train::{Labels, Loss};
+
+    use super::*;
+
+    /// Batch norm of the inputs (1, 3, 8, 0): mean 3, variance (4 + 0 + 25 + 9)/3. Without batch norm nothing changes.
+    #[test]
+    fn statistics_are_those_of_all_samples() {
+        let train = Samples {
+            x: &[1.0, 3.0, 8.0, 0.0],
+            y: Labels::Classes(&[0, 1, 0, 1]),
+        };
+        let objective = Objective {
+            loss: Loss::Mse,
+            alpha: 1.0,
+            origin: Origin::Initial,
+        };
+        let of = |layers: &str| {
+            let text =
+                format!("input = [1]\nlayers = [{layers} {{ op = \"dense\", features = 1 }}]");
+            let graph = parse_file(&text, "test.toml", &ZooOptions::default()).unwrap();
+            let weights = Weights::draw(&graph, 0, 0);
+            let after = settled(Device::Cpu, &graph, objective, train, weights.clone()).unwrap();
+            (graph, weights, after)
+        };
+        let (graph, _, after) = of("{ op = \"batch-norm\" },");
+        let buffer = |end: &str| {
+            let at = graph
+                .params
+                .iter()
+                .position(|p| p.name.ends_with(end))
+                .unwrap();
+            after.values[at][0]
+        };
+        assert!((buffer("running_mean") - 3.0).abs() < 1e-12);
+        assert!((buffer("running_var") - 38.0 / 3.0).abs() < 1e-12);
+        let (_, before, after) = of("");
+        assert_eq!(before, after);
+    }
+}

@@ -7,7 +7,7 @@ use crate::spread::{Curve, Distance, Ensemble};
 
 /// What the networks have in common. A number is missing where there are too few networks for its error, or where the lens
 /// says why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Steps.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,12 +12,8 @@ const FEATURE: f64 = 1.0;
 /// Noise that surely is more than this share of the test error is a large part of it.
 const LARGE: f64 = 0.25;
 
-/// What was found, the way it was trained first.
-pub(super) fn findings(
-    summary: &Summary,
-    question: &Question,
-    classes: [&[u32]; 2],
-) -> Vec<String> {
+/// What was found, the way it was trained first; `classes` are those of the training samples and of the test samples.
+pub fn findings(summary: &Summary, question: &Question, classes: [&[u32]; 2]) -> Vec<String> {
     let sentences = [
         Some(training(summary, question)),
         Some(fit(summary)),

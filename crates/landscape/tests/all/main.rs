@@ -5,5 +5,7 @@ mod descent;
 mod frozen;
 mod gaps;
 mod hessian;
+mod lens;
 mod motion;
 mod pytorch;
+mod words;

@@ -9,7 +9,7 @@ use crate::common::{directory, refused, run, succeed};
 use polariscope_data::npy;
 use serde_json::Value;
 
-const DATA: &str = "stripe?shape=3&train=40&test=100";
+const DATA: &str = "stripe?shape=3&train=60&test=100";
 
 fn number(value: &Value) -> f64 {
     value
@@ -44,7 +44,7 @@ fn a_small_network_with_kinks() {
     let words = found["words"].as_array().unwrap();
     let first = words[0].as_str().unwrap();
     assert!(
-        first.starts_with("4 networks learn 40 samples by full-batch Adam (rate 0.001)"),
+        first.starts_with("4 networks learn 60 samples by full-batch Adam (rate 0.001)"),
         "{first}"
     );
     assert!(first.contains("(relu) has a kink"), "{first}");
@@ -148,7 +148,7 @@ fn a_smooth_network_flows() {
         "--activation",
         "softplus:5",
         "--data",
-        DATA,
+        "stripe?shape=3",
     ];
     let args = [
         &args[..],

@@ -94,7 +94,7 @@ impl Summary {
                 let sharp = found.iter().all(|found| found.is_clear());
                 let what = format!(
                     "rank on {}, {}{}",
-                    counted(first.samples as u64, "training sample"),
+                    counted(first.samples as u64, "sample"),
                     counted(found.len() as u64, "network"),
                     if sharp { "" } else { ", not sharp" }
                 );

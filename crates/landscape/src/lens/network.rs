@@ -191,7 +191,9 @@ impl Task<'_> {
             });
         }
         if among_first(self.plan.ranks) {
-            let x: Vec<f64> = self.train.x.iter().map(|&x| f64::from(x)).collect();
+            // What the parameters can do needs no labels.
+            let x = self.train.x.iter().chain(self.test.x);
+            let x: Vec<f64> = x.map(|&x| f64::from(x)).collect();
             let seed = self.question.setup.seed;
             network.effective = Some(effective(graph, &weights, &x, seed)?);
         }

@@ -83,7 +83,7 @@ fn facts(summary: &Summary) -> Vec<(String, String)> {
 fn parameters(summary: &Summary) -> Section {
     let mut section = Section::new("Parameters").table(summary.conventions()).prose(
         "A margin is a training sample and an output. The effective number is the dimension of what the parameters can do to \
-         the function to first order, on the training samples.",
+         the function to first order, on training and test samples.",
     );
     let mut notes = Vec::new();
     for (n, found) in summary
@@ -93,7 +93,7 @@ fn parameters(summary: &Summary) -> Section {
     {
         if found.idle > 0 {
             notes.push(format!(
-                "Network {}: {} no output on any training sample.",
+                "Network {}: {} no output on any of these samples.",
                 n.index,
                 match found.idle {
                     1 => "one parameter changes".to_string(),

@@ -76,7 +76,7 @@ impl Plan {
             points,
             frozen,
             hessian,
-            ranks: ranks(problem, n, all, missing),
+            ranks: ranks(problem, n + m, all, missing),
         }
     }
 }
@@ -89,7 +89,7 @@ fn ranks(problem: &Problem, samples: usize, all: usize, missing: &mut Vec<String
     let reason = if parameters > LARGEST {
         format!("the rank of more than {LARGEST} takes too long")
     } else if vectors < 2 * parameters {
-        "there are too few training samples to tell".to_string()
+        "there are too few samples to tell".to_string()
     } else {
         // Singular values of twice to four times as many rows.
         let one = 8.0 * (parameters as f64).powi(3);

@@ -18,7 +18,7 @@ pub struct Statistics {
     /// Misclassified training samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misclassified: Option<Sampled>,
-    /// ‖ΔΘ‖/‖Θ₀‖.
+    /// ‖ΔΘ‖/‖Θ₀‖, the geometric mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Sampled>,
     /// ‖Δw‖/‖w₀‖.
@@ -118,6 +118,8 @@ impl Statistics {
             Sampled::mean(&networks.iter().filter_map(f).collect::<Vec<f64>>())
         };
         let kernel = |f: &dyn Fn(&KernelMotion) -> f64| over(&|n| n.kernel.as_ref().map(f));
+        let changes = networks.iter().filter_map(|n| n.kernel.map(|k| k.change));
+        let changes: Vec<f64> = changes.collect();
         let frozen = |f: &dyn Fn(&FrozenPair) -> f64| over(&|n| n.frozen.as_ref().map(f));
         let parts = |f: &dyn Fn(&Parts) -> Option<f64>| {
             over(&|n| {
@@ -157,7 +159,7 @@ impl Statistics {
             steps: over(&|n| Some(n.steps as f64)),
             unsatisfied: over(&|n| Some(n.gaps.unsatisfied as f64)),
             misclassified: over(&|n| Some(n.gaps.misclassified as f64)),
-            kernel: kernel(&|k| k.change),
+            kernel: Sampled::geometric(&changes),
             weights: over(&|n| Some(n.moved)),
             layers: layers.iter().enumerate().filter_map(layer).collect(),
             effective: over(&|n| n.effective.as_ref().map(|e| e.rank as f64)),

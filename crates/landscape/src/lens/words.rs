@@ -101,9 +101,9 @@ fn dead(summary: &Summary) -> Option<String> {
     (patterns > 0).then(|| {
         let dead = summary.networks.iter().map(|n| n.dead_patterns as u64);
         format!(
-            "In {} of them {} training samples no longer reach the output: every unit of some layer is off, and no weight \
+            "In {patterns} of {} {} training samples no longer reach the output: every unit of some layer is off, and no weight \
              below learns from them.",
-            counted(patterns as u64, "network"),
+            counted(summary.networks.len() as u64, "network"),
             span(dead.filter(|dead| *dead > 0))
         )
     })

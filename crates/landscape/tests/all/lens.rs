@@ -265,10 +265,10 @@ fn direct(
         .collect()
 }
 
-/// N_eff of every network: the rank of gradients at the training samples and of their differences along every coordinate.
+/// N_eff of every network: the rank of gradients at all samples and of their differences along every coordinate.
 #[test]
 fn effective_parameters_are_a_rank() {
-    let spec = "stripe?shape=3&train=60&test=60&seed=1";
+    let spec = "stripe?shape=3&train=31&test=31&seed=1";
     let problem = problem("mlp-1x6", Activation::Relu, spec);
     let question = Question {
         networks: 2,
@@ -290,7 +290,8 @@ fn effective_parameters_are_a_rank() {
         let file = &kept.files[&format!("full-batch-Adam-{}.safetensors", n.index)];
         let contents = polariscope_network::Contents::Weights;
         let weights = Weights::<f64>::parse(graph, file, contents, "kept").unwrap();
-        let x: Vec<f64> = problem.train().x.iter().map(|&x| f64::from(x)).collect();
+        let x = problem.train().x.iter().chain(problem.test().unwrap().x);
+        let x: Vec<f64> = x.map(|&x| f64::from(x)).collect();
         let gradients = |x: &[f64]| {
             network
                 .sample_gradients(&weights, x, Scalar::Logit(0))
@@ -333,7 +334,7 @@ fn effective_parameters_are_a_rank() {
 fn training_may_stop_short() {
     let problem = problem("mlp-2x8", Activation::Relu, STRIPE);
     let question = Question {
-        networks: 2,
+        networks: 3,
         steps: Some(3),
         ..Question::default()
     };
@@ -362,7 +363,7 @@ fn training_may_stop_short() {
         s.negative,
     ];
     assert!(numbers.iter().all(Option::is_some));
-    // Two networks have no error of the line over 1/m.
+    // Three networks have no error of the line over 1/m.
     assert!(
         s.limit.is_none()
             && summary
@@ -388,7 +389,7 @@ fn batch_norm_has_every_number() {
     let data = Dataset::load(STRIPE).unwrap();
     let problem = Problem { graph, data };
     let question = Question {
-        networks: 2,
+        networks: 3,
         rate: 0.01,
         ..Question::default()
     };
@@ -398,7 +399,7 @@ fn batch_norm_has_every_number() {
         "{}",
         summary.words[0]
     );
-    assert_eq!(summary.fitted, 2);
+    assert_eq!(summary.fitted, 3);
     let s = &summary.statistics;
     let numbers = [
         s.kernel,

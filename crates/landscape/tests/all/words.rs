@@ -151,9 +151,12 @@ fn training_that_stopped_short_is_said() {
 
 #[test]
 fn dead_samples_are_said() {
-    let words = appears("In 1 network 3 training samples no longer reach", |s| {
-        s.networks[1].dead_patterns = 3;
-    });
+    let words = appears(
+        "In 1 of 2 networks 3 training samples no longer reach",
+        |s| {
+            s.networks[1].dead_patterns = 3;
+        },
+    );
     assert!(words.contains("every unit of some layer is off"));
 }
 

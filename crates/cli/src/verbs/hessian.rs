@@ -28,13 +28,13 @@ pub struct HessianArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value: training samples
+    /// Training samples: folder:DIR, csv:FILE, mnist:DIR, npy:X,Y, NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Curvature")]
     pub data: String,
     /// Weights as safetensors; without it the initial ones that --seed draws
     #[arg(long, value_name = "FILE", help_heading = "Curvature")]
     pub weights: Option<PathBuf>,
-    /// Loss of a sample, as of train: mse, sse, hinge:2,0.5, soft-hinge, …
+    /// Loss of a sample, as of train: hinge:2,0.5, mse, …
     #[arg(long, value_name = "NAME", default_value_t = Question::default().loss, help_heading = "Curvature")]
     pub loss: Loss,
     /// The first so many training samples [default: 2000, by products 128]

@@ -315,9 +315,16 @@ fn effective_parameters_are_a_rank() {
         let rank = values.iter().filter(|v| **v > 1e-7 * values[0]).count();
         let found = n.effective.as_ref().unwrap();
         assert_eq!(found.rank, rank, "network {}", n.index);
-        // Each dead unit takes its 4 incoming numbers and the one it sends on; the others a scale each.
-        let dead: usize = n.dead_units.iter().map(|(_, units)| units.len()).sum();
-        assert!(found.rank <= 31 - 6 - 4 * dead);
+        assert!(found.rank <= 31 - 6);
+        // A unit is dead where w·x + b ≤ 0 on every training sample.
+        let (w, b) = (&weights.values[0], &weights.values[1]);
+        let fires = |k: usize| {
+            let mut samples = x[..31 * 3].chunks(3);
+            samples.any(|x| x.iter().zip(&w[3 * k..]).map(|(x, w)| x * w).sum::<f64>() + b[k] > 0.0)
+        };
+        let dead: Vec<usize> = (0..6).filter(|&k| !fires(k)).collect();
+        let named = n.dead_units.iter().flat_map(|(_, units)| units.clone());
+        assert_eq!(named.collect::<Vec<usize>>(), dead);
     }
     let ranks = summary
         .networks

@@ -10,10 +10,10 @@ use polariscope_train::{Labels, Origin, Problem, Samples, TrainError};
 use super::network::Task;
 use super::plan::Plan;
 use super::{Answer, Dynamics, Network, Question, Statistics, Summary, words};
-use crate::LandscapeError;
 use crate::effective::Parameters;
 use crate::spread::{Distance, Ensemble};
 use crate::tangent::Tangent;
+use crate::{LandscapeError, POINTS};
 
 /// A question about a problem, checked.
 pub struct Job<'a> {
@@ -58,9 +58,11 @@ impl<'a> Job<'a> {
         };
         train.check(graph, "training")?;
         test.check(graph, "test")?;
-        if y.iter().all(|class| Some(class) == y.first()) {
+        let first = &y[..POINTS.min(y.len())];
+        if first.iter().all(|class| Some(class) == first.first()) {
             return refuse(format!(
-                "all training samples of '{}' are of one class, and nothing is to be told apart; give more of them",
+                "the first {} of '{}' are all of one class, and nothing is to be told apart; give more of them, in random order",
+                counted(first.len() as u64, "training sample"),
                 problem.data.name
             ));
         }
@@ -163,7 +165,7 @@ impl<'a> Job<'a> {
             dynamics,
             train: self.problem.train(),
             test: self.test,
-            classes: self.classes[1],
+            classes: self.classes,
             plan,
         }
     }

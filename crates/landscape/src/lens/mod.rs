@@ -31,6 +31,7 @@
 mod answer;
 mod budget;
 mod curvature;
+mod few;
 mod job;
 mod network;
 mod page;

@@ -10,6 +10,7 @@ use polariscope_train::{
 use serde::{Deserialize, Serialize};
 
 use super::curvature::{Curvature, curvature};
+use super::few::Few;
 use super::plan::Plan;
 use super::settle::{batch_norm, settled};
 use super::{Dynamics, Question};
@@ -18,7 +19,7 @@ use crate::descent::{Descent, Stop, descend};
 use crate::effective::{Effective, effective};
 use crate::gaps::{Gaps, signs};
 use crate::spread::decision;
-use crate::{Kernels, LandscapeError, Start, flow, moved};
+use crate::{Kernels, LandscapeError, flow, moved};
 
 /// Rows that a history has about.
 const ROWS: f64 = 200.0;
@@ -98,7 +99,8 @@ pub(super) struct Task<'a> {
     pub dynamics: &'a Dynamics,
     pub train: Samples<'a>,
     pub test: Samples<'a>,
-    pub classes: &'a [u32],
+    /// Of the training samples and of the test samples.
+    pub classes: [&'a [u32]; 2],
     pub plan: Plan,
 }
 
@@ -145,10 +147,9 @@ impl Task<'_> {
         let (graph, device) = (&self.problem.graph, self.question.setup.device);
         let first = self.settled(Weights::draw(graph, self.question.setup.seed, index))?;
         let sets = (self.train, self.test);
-        let start = match self.plan.points {
-            Some(points) => Some(Start::new(device, graph, &first, sets, points)?),
-            None => None,
-        };
+        let few = |points| Few::new((device, graph), sets, self.classes[0], points);
+        let few = self.plan.points.map(few);
+        let before = few.as_ref().map(|few| few.kernels(&first)).transpose()?;
         let mut network = Network {
             index,
             steps: 0,
@@ -176,12 +177,8 @@ impl Task<'_> {
         network.test_error = share(&self.wrong(&self.outputs(&weights, &first)?));
         (network.moved, network.layers) = moved(graph, &first, &weights);
         network.curvature = self.curvature(&weights, &first)?;
-        if let Some(start) = start {
-            let motion = start.motion(&weights)?;
-            network.kernel = Some(KernelMotion {
-                change: motion.kernel,
-                alignment: motion.alignment,
-            });
+        if let (Some(few), Some(before)) = (few, before) {
+            network.kernel = Some(few.motion(&before, &few.kernels(&weights)?));
         }
         let among_first = |networks: usize| (index as usize) < networks;
         if among_first(self.plan.frozen) {
@@ -306,7 +303,7 @@ impl Task<'_> {
     /// Which test samples are put into a wrong class.
     fn wrong(&self, outputs: &[f64]) -> Vec<bool> {
         let rows = outputs.chunks_exact(self.problem.graph.output().len());
-        let rows = rows.zip(self.classes);
+        let rows = rows.zip(self.classes[1]);
         rows.map(|(row, class)| decision(row) != *class).collect()
     }
 

@@ -488,7 +488,7 @@ fn what_cannot_be_asked_is_refused() {
     let line = on("stripe?shape=3&train=20&test=0");
     assert!(line.contains("no test samples"), "{line}");
     let line = on("stripe?shape=3&train=1&test=20");
-    assert!(line.contains("of one class"), "{line}");
+    assert!(line.contains("all of one class"), "{line}");
     let with = |layers: &str| {
         let text = format!("input = [3]\nlayers = [{layers}]");
         let graph = parse_file(&text, "file.toml", &ZooOptions::default()).unwrap();

@@ -82,11 +82,15 @@ pub fn flags(message: &str) -> String {
             "output" => "logit",
             name => name,
         };
-        match value.as_str() {
-            "" => format!("--{name}"),
-            value => format!("--{name} {value}"),
-        }
+        flag(name, &value)
     })
+}
+
+fn flag(name: &str, value: &str) -> String {
+    match value {
+        "" => format!("--{name}"),
+        value => format!("--{name} {value}"),
+    }
 }
 
 impl CliError {
@@ -114,11 +118,20 @@ macro_rules! told {
 told!(
     RunError,
     KernelsError,
-    LandscapeError,
     LearningError,
     GeometryError,
     GeometryExperimentsError
 );
+
+impl From<LandscapeError> for CliError {
+    /// The networks of a landscape are no samples.
+    fn from(e: LandscapeError) -> Self {
+        let named = render(&e.to_string(), |Setting { name, value }| {
+            flag(&name, &value)
+        });
+        CliError::of(&named, e.is_usage())
+    }
+}
 
 /// Errors that another command avoids.
 macro_rules! usage {

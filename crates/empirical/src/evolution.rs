@@ -60,16 +60,24 @@ impl<T: Float> Follower<T> {
         self.samples
     }
 
+    /// The kernel of the initial weights.
+    pub fn first(&self) -> Snapshot {
+        self.snapshot(&self.start, 0)
+    }
+
     /// The kernel of weights that some steps have led to.
     pub fn look(&self, weights: &Weights<T>, step: u64) -> Result<Snapshot, EmpiricalError> {
-        let kernel = self.kernel(weights)?;
+        Ok(self.snapshot(&self.kernel(weights)?, step))
+    }
+
+    fn snapshot(&self, kernel: &[f64], step: u64) -> Snapshot {
         let n = self.samples;
-        Ok(Snapshot {
+        Snapshot {
             step,
-            change: change(&kernel, &self.start),
-            alignment: inner(&kernel, &self.targets) / (norm(&kernel) * norm(&self.targets)),
+            change: change(kernel, &self.start),
+            alignment: inner(kernel, &self.targets) / (norm(kernel) * norm(&self.targets)),
             mean_diagonal: (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n as f64,
-        })
+        }
     }
 
     fn kernel(&self, weights: &Weights<T>) -> Result<Vec<f64>, EmpiricalError> {

@@ -4,7 +4,7 @@
 //! Networks without ReLU have neither.
 
 use polariscope_diff::{Device, Id, Loaded, Number, Program, Real};
-use polariscope_graph::{Activation, Graph, Node, Op};
+use polariscope_graph::{Activation, Graph, Node, Op, Shape};
 use polariscope_network::{Mode, NetworkError, Weights, lower, samples_a_task};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,24 @@ impl Dead {
             }
         }
         Ok(dead)
+    }
+
+    /// Layers with units that are off on every pattern, and which; of images and signals whole channels.
+    pub fn units(&self, graph: &Graph) -> Vec<(String, Vec<usize>)> {
+        let layers = self.layers.iter().zip(relus(graph));
+        let named = layers.map(|(layer, (_, node))| {
+            let channels = match node.shape {
+                Shape::Vector { features } => features,
+                Shape::Signal { channels, .. } | Shape::Image { channels, .. } => channels,
+                Shape::Tokens { .. } => layer.width,
+            };
+            let positions = layer.width / channels.max(1);
+            let mut off = vec![0; channels];
+            (layer.units.iter()).for_each(|unit| off[unit / positions] += 1);
+            let dead = (0..channels).filter(|&channel| off[channel] == positions);
+            (layer.name.clone(), dead.collect::<Vec<usize>>())
+        });
+        named.filter(|(_, dead)| !dead.is_empty()).collect()
     }
 
     /// Adds a pattern; `units` tells the numbers that a layer makes of it.

@@ -69,15 +69,26 @@ impl Kernels {
         })
     }
 
-    /// Their mean over outputs, which are added up layer by layer on the processor.
+    /// Their mean over outputs: on the processor layer by layer, on a GPU from gradients.
     pub fn mean(
+        device: Device,
         graph: &Graph,
         weights: &Weights<f64>,
         (train, test): (Samples<'_>, Samples<'_>),
-    ) -> Self {
+    ) -> Result<Self, LandscapeError> {
         let widen = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| f64::from(x)).collect() };
-        let [train, test] = Tangent::new(graph, weights).kernels(&widen(train.x), &widen(test.x));
-        Kernels { train, test }
+        let (x, new) = (widen(train.x), widen(test.x));
+        let [train, test] = match device {
+            Device::Cpu => Tangent::new(graph, weights).kernels(&x, &new),
+            Device::Cuda(_) => {
+                let network = Network::on(graph.clone(), device);
+                [
+                    among(&network, weights, &x, Outputs::Mean, MEMORY)?,
+                    between(&network, weights, &new, &x, Outputs::Mean, MEMORY)?,
+                ]
+            }
+        };
+        Ok(Kernels { train, test })
     }
 
     /// Trains; α and the origin of the settings do not matter.

@@ -19,4 +19,4 @@ pub mod tangent;
 pub use error::LandscapeError;
 pub use flow::{Flowed, flow};
 pub use frozen::{Frozen, Kernels};
-pub use motion::{Motion, POINTS, Start};
+pub use motion::{Motion, POINTS, Start, moved};

@@ -51,7 +51,7 @@ impl<T: Float> Start<T> {
         let follower = Follower::new(device, graph, weights, train, points)?;
         Ok(Start {
             kernel: among(&network, weights, &x, Outputs::Mean, MEMORY)?,
-            alignment: follower.look(weights, 0)?.alignment,
+            alignment: follower.first().alignment,
             weights: weights.clone(),
             network,
             x,
@@ -62,7 +62,7 @@ impl<T: Float> Start<T> {
     /// What has moved.
     pub fn motion(&self, weights: &Weights<T>) -> Result<Motion, LandscapeError> {
         let kernel = among(&self.network, weights, &self.x, Outputs::Mean, MEMORY)?;
-        let (all, layers) = self.layers(weights);
+        let (all, layers) = moved(self.network.graph(), &self.weights, weights);
         Ok(Motion {
             kernel: change(&kernel, &self.kernel),
             weights: all,
@@ -70,28 +70,31 @@ impl<T: Float> Start<T> {
             alignment: [self.alignment, self.follower.look(weights, 0)?.alignment],
         })
     }
+}
 
-    /// ‖w − w₀‖/‖w₀‖ of everything, and layer by layer.
-    fn layers(&self, weights: &Weights<T>) -> (f64, Vec<(String, f64)>) {
-        let graph = self.network.graph();
-        let mut all = Moved::default();
-        let mut layers: Vec<(&str, Moved)> = Vec::new();
-        for i in graph.trainable() {
-            let moved = Moved::of(&self.weights.values[i], &weights.values[i]);
-            let name = graph.params[i].name.as_str();
-            let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
-            all.add(moved);
-            match layers.last_mut() {
-                Some((last, sum)) if *last == layer => sum.add(moved),
-                _ => layers.push((layer, moved)),
-            }
+/// ‖w − w₀‖/‖w₀‖ of all that is trained, and layer by layer; infinite where a layer starts at 0.
+pub fn moved<T: Float>(
+    graph: &Graph,
+    start: &Weights<T>,
+    end: &Weights<T>,
+) -> (f64, Vec<(String, f64)>) {
+    let mut all = Moved::default();
+    let mut layers: Vec<(&str, Moved)> = Vec::new();
+    for i in graph.trainable() {
+        let moved = Moved::of(&start.values[i], &end.values[i]);
+        let name = graph.params[i].name.as_str();
+        let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
+        all.add(moved);
+        match layers.last_mut() {
+            Some((last, sum)) if *last == layer => sum.add(moved),
+            _ => layers.push((layer, moved)),
         }
-        let layers = layers.into_iter();
-        (
-            all.relative(),
-            layers.map(|(l, m)| (l.to_string(), m.relative())).collect(),
-        )
     }
+    let layers = layers.into_iter();
+    (
+        all.relative(),
+        layers.map(|(l, m)| (l.to_string(), m.relative())).collect(),
+    )
 }
 
 /// Sums of squares: of the change, and of the start.

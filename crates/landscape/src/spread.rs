@@ -84,11 +84,16 @@ impl Ensemble<'_> {
         sum
     }
 
+    /// Which samples outputs put into a wrong class.
+    pub fn wrong(&self, outputs: &[f64]) -> Vec<bool> {
+        let rows = outputs.chunks_exact(self.width().max(1)).zip(self.classes);
+        rows.map(|(row, class)| decision(row) != *class).collect()
+    }
+
     /// Share of samples that outputs put into a wrong class.
     pub fn error(&self, outputs: &[f64]) -> f64 {
-        let rows = outputs.chunks_exact(self.width().max(1)).zip(self.classes);
-        let wrong = rows.filter(|(row, class)| decision(row) != **class).count();
-        wrong as f64 / self.classes.len().max(1) as f64
+        let wrong = self.wrong(outputs).into_iter().filter(|wrong| *wrong);
+        wrong.count() as f64 / self.classes.len().max(1) as f64
     }
 
     /// Test error of every network.

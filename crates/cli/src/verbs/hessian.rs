@@ -22,19 +22,19 @@ use crate::run::{self, Opened, Shown, fingerprint_bytes};
 /// What `hessian` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = format!(
-    "Up to {DENSE} parameters the matrices and all their eigenvalues are computed; above, products with one of them. Always in f64."
+    "Up to {DENSE} parameters all eigenvalues are computed; above, products with one matrix. Always in f64."
 ))]
 pub struct HessianArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value: training samples
+    /// Training samples: folder:DIR, csv:FILE, mnist:DIR, npy:X,Y, NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Curvature")]
     pub data: String,
     /// Weights as safetensors; without it the initial ones that --seed draws
     #[arg(long, value_name = "FILE", help_heading = "Curvature")]
     pub weights: Option<PathBuf>,
-    /// Loss of a sample: cross-entropy, mse, sse, hinge[:POWER,MARGIN], soft-hinge[:BETA,MARGIN]
+    /// Loss of a sample, as of train: hinge:2,0.5, mse, …
     #[arg(long, value_name = "NAME", default_value_t = Question::default().loss, help_heading = "Curvature")]
     pub loss: Loss,
     /// The first so many training samples [default: 2000, by products 128]

@@ -15,7 +15,7 @@ use crate::output;
 use crate::run::{self, Opened, Shown};
 
 /// Samples of each set where neither the data nor options say how many.
-const SAMPLES: [(&str, usize); 2] = [("train", 500), ("test", 2000)];
+const SAMPLES: [(&str, usize); 2] = [("train", 300), ("test", 2000)];
 
 /// What `landscape` takes.
 #[derive(Clone, Debug, Args)]
@@ -27,27 +27,27 @@ pub struct LandscapeArgs {
     /// folder:DIR, csv:FILE, mnist:DIR, npy:X,Y or NAME?param=value
     #[arg(long, value_name = "SPEC", help_heading = "Data")]
     pub data: String,
-    /// Training samples, as the data parameter train=N [default: 500, or all where there are fewer]
+    /// Training samples, as the data parameter train=N [default: 300, or all]
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Data", allow_negative_numbers = true)]
     pub train: Option<usize>,
-    /// Test samples, as the data parameter test=N [default: 2000, or all where there are fewer]
+    /// Test samples, as the data parameter test=N [default: 2000, or all]
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Data", allow_negative_numbers = true)]
     pub test: Option<usize>,
     /// Networks that differ in their initial weights alone
     #[arg(long, value_name = "N", default_value_t = Question::default().networks, value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
     pub networks: usize,
-    /// F = α (f − f₀) is trained: small learns features, large is lazy
+    /// F = α (f − f₀) is trained; a large α makes training lazy
     #[arg(long, value_name = "X", default_value_t = Question::default().alpha, value_parser = positive, help_heading = "Training", allow_negative_numbers = true)]
     pub alpha: f64,
     /// Stop when every y F is above this
     #[arg(long, value_name = "X", default_value_t = Question::default().margin, value_parser = positive, help_heading = "Training", allow_negative_numbers = true)]
     pub margin: f64,
-    /// Learning rate of Adam, which trains networks with kinks or batch norm
+    /// Learning rate of Adam: networks with kinks or batch norm
     #[arg(long, alias = "lr", value_name = "X", default_value_t = Question::default().rate, value_parser = positive, help_heading = "Training", allow_negative_numbers = true)]
     pub rate: f64,
-    /// Most steps of a network
-    #[arg(long, value_name = "N", default_value_t = Question::default().steps as usize, value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
-    pub steps: usize,
+    /// Most steps of a network [default: 5000, or as many as take minutes for all]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Training", allow_negative_numbers = true)]
+    pub steps: Option<usize>,
 }
 
 /// Trains, or shows what an earlier run of the same command found.
@@ -63,7 +63,7 @@ pub fn run(args: &LandscapeArgs, common: &Common) -> Result<(), CliError> {
         alpha: args.alpha,
         margin: args.margin,
         rate: args.rate,
-        steps: args.steps as u64,
+        steps: args.steps.map(|steps| steps as u64),
     };
     // A question that makes no sense is refused before data are read.
     question.check()?;

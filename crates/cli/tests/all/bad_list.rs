@@ -260,6 +260,14 @@ const CASES: &[Case] = &[
         &["nowhere"],
     ),
     (&["align", "lenet", "--data", "folder:folder"], &["folder"]),
+    (
+        &["landscape", "lenet", "--data", "folder:nowhere"],
+        &["nowhere"],
+    ),
+    (
+        &["landscape", "fcn", "--data", "csv:bad.csv"],
+        &["bad.csv", "line 3", "oops"],
+    ),
     (&["train", "lenet", "--data", "folder:broken"], &["bad.png"]),
     (&["train", "lenet", "--data", "folder:lone"], &["lone"]),
     (

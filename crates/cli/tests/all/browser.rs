@@ -52,7 +52,7 @@ type Case = (&'static [&'static str], &'static [(&'static str, usize)]);
 
 /// Commands that write every kind of report.
 #[rustfmt::skip]
-const REPORTS: [Case; 8] = [
+const REPORTS: [Case; 9] = [
     (
         &["train", "mlp-1x8", "--data", "linear?shape=64&train=96&test=40", "--epochs", "3"],
         &[("h1", 1), (".answer p", 1), ("figure svg", 2), ("table", 1), ("dl dt", 3)],
@@ -82,6 +82,11 @@ const REPORTS: [Case; 8] = [
     (
         &["spectrum", "gap", "--samples", "200"],
         &[("h1", 1), (".answer p", 1), ("figure svg", 1), ("table", 1), ("dl dt", 3)],
+    ),
+    (
+        &["landscape", "mlp-2x8", "--data", "stripe?shape=3&train=40&test=60", "--networks", "4"],
+        // Numbers, parameters, eigenvalues, each network.
+        &[("h1", 1), (".answer p", 4), (".facts li", 4), ("figure svg", 4), ("table", 4), ("pre code", 1), ("dl dt", 3)],
     ),
     (
         &["symmetry", "cnn-vec", "--input", "3x4x4", "--width", "4"],

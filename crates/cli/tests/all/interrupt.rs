@@ -149,6 +149,28 @@ fn training_goes_on_to_the_same_weights() {
 }
 
 #[test]
+fn a_landscape_keeps_its_networks() {
+    let dir = directory("interrupt-landscape");
+    let data = "stripe?shape=5&train=120&test=200";
+    let args = [
+        "landscape",
+        "mlp-2x24",
+        "--data",
+        data,
+        "--networks",
+        "3",
+        "--out",
+    ];
+    let run = [&args[..], &["run"]].concat();
+    let first = dir.join("run/partial/full-batch-Adam-0.toml");
+    let output = interrupted(&dir, &run, || first.exists());
+    assert!(line(&output).contains("kept in run"), "{output:?}");
+    succeed(&dir, &run);
+    succeed(&dir, &[&args[..], &["whole"]].concat());
+    assert_eq!(results(&dir.join("run")), results(&dir.join("whole")));
+}
+
+#[test]
 fn the_second_ends_at_once() {
     let dir = directory("interrupt-twice");
     // A wave of these takes seconds.

@@ -18,6 +18,7 @@ mod init;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod kernel;
+mod landscape;
 mod planted;
 mod predict;
 mod regress;

@@ -29,6 +29,8 @@ fn help_and_version_succeed() {
         &["regress", "--help"],
         &["spectrum", "--help"],
         &["symmetry", "--help"],
+        &["hessian", "--help"],
+        &["landscape", "--help"],
         &["experiment", "--help"],
         &["predict", "--help"],
         &["completions", "--help"],

@@ -41,9 +41,6 @@ pub struct Summary {
     pub training: Dynamics,
     /// Parameters by convention.
     pub parameters: Parameters,
-    /// The effective number, of the first network at the end of its training.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effective: Option<Effective>,
     /// Networks that meet every margin.
     pub fitted: usize,
     /// Over networks.
@@ -61,6 +58,11 @@ impl Summary {
     /// Margins to be met.
     pub fn constraints(&self) -> usize {
         self.train_samples * self.outputs
+    }
+
+    /// Ranks that were found.
+    pub(super) fn effective(&self) -> impl Iterator<Item = &Effective> {
+        self.networks.iter().filter_map(|n| n.effective.as_ref())
     }
 
     /// Parameters by every convention.
@@ -82,18 +84,24 @@ impl Summary {
         );
         let matrices = "matrices and kernels, without biases and norms";
         row("weights", grouped(weights as u64), matrices.into());
-        match &self.effective {
-            Some(found) => row(
-                "effective",
-                grouped(found.rank as u64),
-                format!(
-                    "rank on {}{}",
-                    counted(found.samples as u64, "training sample"),
-                    if found.is_clear() { "" } else { ", not sharp" }
-                ),
-            ),
+        let found: Vec<&Effective> = self.effective().collect();
+        match found.first() {
+            Some(first) => {
+                let rank = match self.statistics.effective {
+                    Some(ranks) if ranks.estimate.standard_error > 0.0 => ranks.estimate.pair(),
+                    _ => grouped(first.rank as u64),
+                };
+                let sharp = found.iter().all(|found| found.is_clear());
+                let what = format!(
+                    "rank on {}, {}{}",
+                    counted(first.samples as u64, "sample"),
+                    counted(found.len() as u64, "network"),
+                    if sharp { "" } else { ", not sharp" }
+                );
+                row("effective, N_eff", rank, what);
+            }
             None if scalable > 0 => row(
-                "effective",
+                "effective, N_eff",
                 format!("≤ {}", grouped(self.parameters.bound() as u64)),
                 format!(
                     "{} can be scaled up in one map and down in the next",
@@ -135,6 +143,7 @@ impl Summary {
             ("steps", s.steps),
             ("margins not met, N_Δ", s.unsatisfied),
             ("training samples misclassified", s.misclassified),
+            ("dead units", s.dead),
             ("‖ΔΘ‖/‖Θ₀‖", s.kernel),
             ("‖Δw‖/‖w₀‖", s.weights),
             ("largest eigenvalue of the Hessian", s.largest),
@@ -177,15 +186,18 @@ impl Summary {
             ("misclassified", Right),
             ("dead samples", Right),
             ("dead units", Right),
+            ("N_eff", Right),
             ("kernel change", Right),
             ("weight change", Right),
             ("test error", Right),
             ("frozen start", Right),
             ("frozen end", Right),
+            ("λ largest", Right),
+            ("λ smallest", Right),
         ]);
         for n in &self.networks {
-            let motion = |f: fn(&crate::Motion) -> f64| n.motion.as_ref().map(f).into();
-            let kernel = |f: fn(&super::FrozenPair) -> f64| n.kernels.as_ref().map(f).into();
+            let frozen = |f: fn(&super::FrozenPair) -> f64| n.frozen.as_ref().map(f).into();
+            let curvature = |f: fn(&super::Curvature) -> f64| n.curvature.as_ref().map(f).into();
             table.push([
                 Cell::Count(n.index),
                 Cell::Count(n.steps),
@@ -193,12 +205,15 @@ impl Summary {
                 n.gaps.unsatisfied.into(),
                 n.gaps.misclassified.into(),
                 n.dead_patterns.into(),
-                n.dead_units.iter().map(|d| d.1).sum::<usize>().into(),
-                motion(|m| m.kernel),
-                motion(|m| m.weights),
+                n.dead_units.iter().map(|d| d.1.len()).sum::<usize>().into(),
+                n.effective.as_ref().map(|e| e.rank as f64).into(),
+                n.kernel.map(|k| k.change).into(),
+                n.moved.into(),
                 n.test_error.into(),
-                kernel(|k| k.start.test_error),
-                kernel(|k| k.end.test_error),
+                frozen(|f| f.start.test_error),
+                frozen(|f| f.end.test_error),
+                curvature(|c| c.largest),
+                curvature(|c| c.smallest),
             ]);
         }
         table
@@ -235,19 +250,29 @@ impl Answer {
             ("history.csv", history.to_csv().into_bytes()),
             ("outputs.npy", npy::encode(&shape, &self.outputs.concat())),
         ];
-        if !summary.statistics.layers.is_empty() {
-            let mut layers = Table::new([
-                ("layer", Align::Left),
-                ("weight_change", Right),
-                ("standard_error", Right),
+        let mut layers = Table::new([
+            ("layer", Align::Left),
+            ("weight_change", Right),
+            ("standard_error", Right),
+        ]);
+        for layer in &summary.statistics.layers {
+            let e = layer.moved.estimate;
+            layers.push([
+                layer.name.as_str().into(),
+                e.value.into(),
+                e.standard_error.into(),
             ]);
-            for layer in &summary.statistics.layers {
-                let e = layer.moved.estimate;
-                let name = layer.name.as_str();
-                layers.push([name.into(), e.value.into(), e.standard_error.into()]);
-            }
-            files.push(("layers.csv", layers.to_csv().into_bytes()));
         }
+        files.push(("layers.csv", layers.to_csv().into_bytes()));
+        let mut dead = Table::new([("network", Right), ("layer", Align::Left), ("unit", Right)]);
+        for n in &summary.networks {
+            for (layer, units) in &n.dead_units {
+                for &unit in units {
+                    dead.push([Cell::Count(n.index), layer.as_str().into(), unit.into()]);
+                }
+            }
+        }
+        files.push(("dead.csv", dead.to_csv().into_bytes()));
         files
     }
 }

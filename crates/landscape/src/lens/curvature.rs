@@ -1,22 +1,22 @@
 //! How rough the loss is where training ends: the spectrum of its Hessian, all of it for small networks, its ends for
 //! others.
 
-use polariscope_graph::Graph;
+use polariscope_diff::Device;
+use polariscope_graph::{Graph, multiplications};
 use polariscope_lens::Quiet;
-use polariscope_linalg::Wanted;
+use polariscope_linalg::{Ritz, Wanted};
 use polariscope_network::Weights;
 use polariscope_train::{LossHessian, Matrix};
 use serde::{Deserialize, Serialize};
 
+use super::budget;
 use crate::LandscapeError;
 use crate::hessian::{Counts, Operator, split};
 
 /// Most parameters whose matrices are diagonalised for every network.
 const DENSE: usize = 1500;
-/// Samples that products are made on; all of them for matrices.
-const SAMPLES: usize = 128;
-/// Products for the ends take no more multiplications than this: about a minute for a network.
-const PRODUCTS: f64 = 1e12;
+/// Samples that products are made on, at most and at least; all of them for matrices.
+const SAMPLES: (usize, usize) = (128, 16);
 /// For the largest eigenvalue and the smallest.
 const WANTED: Wanted = Wanted {
     largest: 1,
@@ -35,6 +35,8 @@ pub struct Curvature {
     pub largest: f64,
     /// The smallest.
     pub smallest: f64,
+    /// An eigenvalue lies within this of each of them. The true ends may lie further out, never further in.
+    pub residual: f64,
     /// Eigenvalues by sign, where all of them are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -51,15 +53,17 @@ pub struct Parts {
     pub curvature: Counts,
 }
 
-/// How many samples it would be of; none where it takes too long.
-pub(super) fn samples(graph: &Graph, all: usize) -> Option<usize> {
+/// How many samples it is of, of each of so many networks; none where it takes too long.
+pub(super) fn samples(device: Device, graph: &Graph, all: usize, networks: usize) -> Option<usize> {
     if graph.parameter_count() <= DENSE {
         return Some(all);
     }
-    let samples = all.min(SAMPLES);
     // Forwards and backwards, each with its derivative.
-    let one = 6.0 * polariscope_network::multiplications(graph) as f64 * samples as f64;
-    (one * WANTED.products as f64 <= PRODUCTS).then_some(samples)
+    let product = 6.0 * multiplications(graph) as f64;
+    let one = product * (WANTED.products * networks) as f64;
+    let afforded = budget::pieces(device, budget::PRODUCTS, one);
+    let (most, fewest) = SAMPLES;
+    (afforded >= fewest.min(all)).then_some(afforded.min(most).min(all))
 }
 
 /// Of a network at its weights.
@@ -76,6 +80,7 @@ pub(super) fn curvature(
             samples,
             largest: values.first().copied().unwrap_or(0.0),
             smallest: values.last().copied().unwrap_or(0.0),
+            residual: found.hessian.counts.tolerance,
             parts: Some(Parts {
                 hessian: found.hessian.counts,
                 gauss_newton: found.gauss_newton.counts,
@@ -89,11 +94,13 @@ pub(super) fn curvature(
         matrix: Matrix::Hessian,
     };
     let ends = operator.ends(WANTED, seed, &mut Quiet)?;
-    let first = |ends: &[polariscope_linalg::Ritz]| ends.first().map_or(0.0, |e| e.value);
+    let first = |ends: &[Ritz]| ends.first().map_or(0.0, |e| e.value);
+    let found = ends.largest.iter().chain(&ends.smallest);
     Ok(Curvature {
         samples,
         largest: first(&ends.largest),
         smallest: first(&ends.smallest),
+        residual: found.map(|r| r.residual).fold(0.0, f64::max),
         parts: None,
     })
 }

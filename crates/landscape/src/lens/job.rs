@@ -1,5 +1,6 @@
 //! From a question to its answer.
 
+use polariscope_diff::Device;
 use polariscope_graph::Op;
 use polariscope_lens::{Observer, Work, afford};
 use polariscope_network::{Contents, Weights};
@@ -7,14 +8,12 @@ use polariscope_report::counted;
 use polariscope_train::{Labels, Origin, Problem, Samples, TrainError};
 
 use super::network::Task;
-use super::{Answer, Dynamics, Network, Question, Statistics, Summary, batch_norm, words};
-use crate::LandscapeError;
-use crate::effective::{Effective, LARGEST, Parameters, effective};
+use super::plan::Plan;
+use super::{Answer, Dynamics, Network, Question, Statistics, Summary, words};
+use crate::effective::Parameters;
 use crate::spread::{Distance, Ensemble};
 use crate::tangent::Tangent;
-
-/// Multiplications that kernels of all networks may take: a minute or two on two cores.
-const KERNELS: f64 = 1e12;
+use crate::{LandscapeError, POINTS};
 
 /// A question about a problem, checked.
 pub struct Job<'a> {
@@ -59,17 +58,27 @@ impl<'a> Job<'a> {
         };
         train.check(graph, "training")?;
         test.check(graph, "test")?;
-        if y.iter().all(|class| Some(class) == y.first()) {
+        let first = &y[..POINTS.min(y.len())];
+        if first.iter().all(|class| Some(class) == first.first()) {
             return refuse(format!(
-                "all training samples of '{}' are of one class, and nothing is to be told apart; give more of them",
+                "the first {} of '{}' are all of one class, and nothing is to be told apart; give more of them, in random order",
+                counted(first.len() as u64, "training sample"),
                 problem.data.name
             ));
         }
         // Weights, gradient, moments, the ones to try.
         let run = problem.memory(size_of::<f64>(), 6, train.len());
         let all = 8.0 * (question.networks * graph.parameter_count()) as f64;
-        let kernels = Tangent::cost(graph, train.len(), test.len()).1;
-        let kernels = if batch_norm(graph) { 0.0 } else { kernels };
+        let plan = Plan::new(
+            problem,
+            question,
+            (train.len(), test.len()),
+            &mut Vec::new(),
+        );
+        let kernels = match (plan.frozen, question.setup.device) {
+            (1.., Device::Cpu) => Tangent::cost(graph, train.len(), test.len()).1,
+            _ => 8.0 * (train.len() * (train.len() + test.len())) as f64,
+        };
         let bytes = run + all + kernels;
         afford(bytes, "give fewer samples or a smaller network")?;
         Ok(Self {
@@ -84,23 +93,20 @@ impl<'a> Job<'a> {
     /// Trains and measures.
     pub fn answer(&self, observer: &mut dyn Observer) -> Result<Answer, LandscapeError> {
         let mut missing = Vec::new();
-        let kernels = self.kernels(&mut missing);
+        let sizes = (self.problem.data.train.len(), self.test.len());
+        let plan = Plan::new(self.problem, self.question, sizes, &mut missing);
         let dynamics = Dynamics::of(&self.problem.graph);
-        let (dynamics, trained) = match self.train(&dynamics, kernels, observer) {
+        let (dynamics, trained) = match self.train(&dynamics, plan, observer) {
             // Elsewhere the flow may stall too.
             Err(LandscapeError::Train(TrainError::Stalled { time, .. })) => {
                 let reason = format!("it stalled at time {}", polariscope_report::pretty(time));
                 let adam = Dynamics::Adam { reason };
-                let trained = self.train(&adam, kernels, observer)?;
+                let trained = self.train(&adam, plan, observer)?;
                 (adam, trained)
             }
             trained => (dynamics, trained?),
         };
-        let task = self.task(&dynamics);
-        if trained.iter().all(|(n, _)| n.curvature.is_none()) {
-            missing.push("The Hessian: products with it take too long for this network.".into());
-        }
-        let effective = self.effective(&trained, &mut missing)?;
+        let task = self.task(&dynamics, plan);
         let outputs = trained
             .iter()
             .map(|(n, weights)| task.outputs(weights, &self.first(n.index)))
@@ -122,7 +128,7 @@ impl<'a> Job<'a> {
         let histories = networks
             .iter_mut()
             .map(|n| {
-                if let Some(pair) = &mut n.kernels {
+                if let Some(pair) = &mut n.frozen {
                     pair.start.wrong.clear();
                     pair.end.wrong.clear();
                 }
@@ -139,7 +145,6 @@ impl<'a> Job<'a> {
             outputs: self.problem.graph.output().len(),
             training: dynamics,
             parameters: Parameters::of(&self.problem.graph),
-            effective,
             fitted: networks.iter().filter(|n| n.fitted).count(),
             statistics,
             curve,
@@ -153,15 +158,15 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn task<'b>(&'b self, dynamics: &'b Dynamics) -> Task<'b> {
+    fn task<'b>(&'b self, dynamics: &'b Dynamics, plan: Plan) -> Task<'b> {
         Task {
             problem: self.problem,
             question: self.question,
             dynamics,
             train: self.problem.train(),
             test: self.test,
-            classes: self.classes[1],
-            kernels: !batch_norm(&self.problem.graph),
+            classes: self.classes,
+            plan,
         }
     }
 
@@ -169,49 +174,14 @@ impl<'a> Job<'a> {
         Weights::draw(&self.problem.graph, self.question.setup.seed, index)
     }
 
-    /// Networks that are trained again with frozen kernels: all of them, or as many as time allows.
-    fn kernels(&self, missing: &mut Vec<String>) -> usize {
-        let graph = &self.problem.graph;
-        if batch_norm(graph) {
-            missing.push(format!(
-                "How the tangent kernel moves: {} has batch norm, and the function that is trained uses statistics of the \
-                 batch while the function of one sample uses running ones, which at the start are of no data.",
-                graph.name
-            ));
-            return 0;
-        }
-        let (n, m) = (self.problem.data.train.len(), self.test.len());
-        // At the start and at the end.
-        let one = 2.0 * Tangent::cost(graph, n, m).0;
-        let all = self.question.networks;
-        let afforded = ((KERNELS / one) as usize).min(all);
-        match afforded {
-            0 | 1 => {
-                missing.push(format!(
-                    "Test errors of frozen kernels: those of {} of {} parameters take too long; fewer samples take less.",
-                    counted(graph.output().len() as u64, "output"),
-                    polariscope_report::grouped(graph.parameter_count() as u64)
-                ));
-                0
-            }
-            _ if afforded < all => {
-                missing.push(format!(
-                    "Test errors of frozen kernels of all networks but the first {afforded}, for the time that they take."
-                ));
-                afforded
-            }
-            _ => all,
-        }
-    }
-
     /// All networks, those that an earlier process trained as it kept them.
     fn train(
         &self,
         dynamics: &Dynamics,
-        kernels: usize,
+        plan: Plan,
         observer: &mut dyn Observer,
     ) -> Result<Trained, LandscapeError> {
-        let (task, graph) = (self.task(dynamics), &self.problem.graph);
+        let (task, graph) = (self.task(dynamics, plan), &self.problem.graph);
         let total = self.question.networks as u64;
         let names = |i: u64| {
             let name = dynamics.name().replace(' ', "-");
@@ -241,7 +211,7 @@ impl<'a> Job<'a> {
             bytes: self.bytes,
         });
         for i in trained.len() as u64..total {
-            let (network, weights) = task.network(i, (i as usize) < kernels, observer)?;
+            let (network, weights) = task.network(i, observer)?;
             let [about, numbers] = names(i);
             // What cannot be written is trained again.
             if let Ok(text) = toml::to_string(&network) {
@@ -253,41 +223,6 @@ impl<'a> Job<'a> {
         }
         observer.end();
         Ok(trained)
-    }
-
-    /// The rank at the end of the first network, or why there is none.
-    fn effective(
-        &self,
-        trained: &Trained,
-        missing: &mut Vec<String>,
-    ) -> Result<Option<Effective>, LandscapeError> {
-        let (graph, train) = (&self.problem.graph, self.problem.train());
-        let (n, vectors) = (
-            graph.parameter_count(),
-            train.len() * (graph.input().len() + 1) * graph.output().len(),
-        );
-        let reason = if n > LARGEST {
-            format!("the rank of more than {LARGEST} takes too long")
-        } else if vectors < 2 * n {
-            "there are too few training samples to tell".to_string()
-        } else {
-            let x: Vec<f64> = train.x.iter().map(|&x| f64::from(x)).collect();
-            let (_, weights) = &trained[0];
-            return Ok(Some(effective(
-                graph,
-                weights,
-                &x,
-                self.question.setup.seed,
-            )?));
-        };
-        let bound = match Parameters::of(graph).scalable {
-            0 => String::new(),
-            _ => "; the bound in its place is exact where no unit is dead or always on".into(),
-        };
-        missing.push(format!(
-            "The effective number of parameters: {reason}{bound}."
-        ));
-        Ok(None)
     }
 
     /// How far boundaries lie apart.

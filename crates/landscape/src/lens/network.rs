@@ -9,13 +9,17 @@ use polariscope_train::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::curvature::{self, Curvature, curvature};
+use super::curvature::{Curvature, curvature};
+use super::few::Few;
+use super::plan::Plan;
+use super::settle::{batch_norm, settled};
 use super::{Dynamics, Question};
 use crate::dead::Dead;
 use crate::descent::{Descent, Stop, descend};
+use crate::effective::{Effective, effective};
 use crate::gaps::{Gaps, signs};
 use crate::spread::decision;
-use crate::{Kernels, LandscapeError, Motion, POINTS, Start, flow};
+use crate::{Kernels, LandscapeError, flow, moved};
 
 /// Rows that a history has about.
 const ROWS: f64 = 200.0;
@@ -31,24 +35,40 @@ pub struct Network {
     pub fitted: bool,
     /// What is not learnt.
     pub gaps: Gaps,
-    /// Layers of ReLUs with units that are off on every training sample, and how many.
+    /// Layers of ReLUs with units (of images: channels) that are off on every training sample, and which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dead_units: Vec<(String, usize)>,
+    pub dead_units: Vec<(String, Vec<usize>)>,
     /// Training samples that no longer reach the output.
     pub dead_patterns: usize,
     /// Share of test samples in a wrong class.
     pub test_error: f64,
-    /// How far it moved.
+    /// ‖Δw‖/‖w₀‖ of all that is trained.
+    pub moved: f64,
+    /// The same of every layer, by name.
+    pub layers: Vec<(String, f64)>,
+    /// How far its tangent kernel moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub motion: Option<Motion>,
+    pub kernel: Option<KernelMotion>,
     /// Its kernels, frozen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernels: Option<FrozenPair>,
+    pub frozen: Option<FrozenPair>,
     /// The Hessian.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curvature: Option<Curvature>,
+    /// The effective number of parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<Effective>,
     /// Steps, and constraints that were not met then.
     pub history: Vec<(u64, usize)>,
+}
+
+/// The tangent kernel before and after training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelMotion {
+    /// ‖Θ − Θ₀‖/‖Θ₀‖ on the first test samples.
+    pub change: f64,
+    /// Alignment with the labels on the first training samples, before and after.
+    pub alignment: [f64; 2],
 }
 
 /// Training with the tangent kernel of the start, and with that of the end.
@@ -79,9 +99,9 @@ pub(super) struct Task<'a> {
     pub dynamics: &'a Dynamics,
     pub train: Samples<'a>,
     pub test: Samples<'a>,
-    pub classes: &'a [u32],
-    /// Whether the tangent kernel of this network means something.
-    pub kernels: bool,
+    /// Of the training samples and of the test samples.
+    pub classes: [&'a [u32]; 2],
+    pub plan: Plan,
 }
 
 impl Task<'_> {
@@ -100,7 +120,7 @@ impl Task<'_> {
             alpha: self.question.alpha,
             origin: origin(self.problem),
             margin: self.question.margin,
-            max_steps: self.question.steps,
+            max_steps: self.plan.steps,
             ..FlowConfig::default()
         }
     }
@@ -114,24 +134,22 @@ impl Task<'_> {
             rate: self.question.rate,
             decay_every: None,
             floor: 0.0,
-            max_steps: self.question.steps,
+            max_steps: self.plan.steps,
         }
     }
 
-    /// Trains network `index`, with frozen kernels where `frozen` asks for them.
+    /// Trains network `index` and measures.
     pub fn network(
         &self,
         index: u64,
-        frozen: bool,
         observer: &mut dyn Observer,
     ) -> Result<(Network, Weights<f64>), LandscapeError> {
         let (graph, device) = (&self.problem.graph, self.question.setup.device);
-        let first = Weights::<f64>::draw(graph, self.question.setup.seed, index);
+        let first = self.settled(Weights::draw(graph, self.question.setup.seed, index))?;
         let sets = (self.train, self.test);
-        let start = match self.kernels {
-            true => Some(Start::new(device, graph, &first, sets, POINTS)?),
-            false => None,
-        };
+        let few = |points| Few::new((device, graph), sets, self.classes[0], points);
+        let few = self.plan.points.map(few);
+        let before = few.as_ref().map(|few| few.kernels(&first)).transpose()?;
         let mut network = Network {
             index,
             steps: 0,
@@ -140,31 +158,49 @@ impl Task<'_> {
             dead_units: Vec::new(),
             dead_patterns: 0,
             test_error: 0.0,
-            motion: None,
-            kernels: None,
+            moved: 0.0,
+            layers: Vec::new(),
+            kernel: None,
+            frozen: None,
             curvature: None,
+            effective: None,
             history: Vec::new(),
         };
         let weights = match self.dynamics {
             Dynamics::Flow => self.flow(&mut network, first.clone(), observer)?,
             Dynamics::Adam { .. } => self.adam(&mut network, first.clone(), observer)?,
         };
+        let weights = self.settled(weights)?;
         let dead = Dead::of(device, graph, &weights, self.train.x)?;
         network.dead_patterns = dead.patterns.len();
-        let layers = dead.layers.into_iter().filter(|l| !l.units.is_empty());
-        network.dead_units = layers.map(|l| (l.name, l.units.len())).collect();
+        network.dead_units = dead.units(graph);
         network.test_error = share(&self.wrong(&self.outputs(&weights, &first)?));
+        (network.moved, network.layers) = moved(graph, &first, &weights);
         network.curvature = self.curvature(&weights, &first)?;
-        if let Some(start) = start {
-            network.motion = Some(start.motion(&weights)?);
-            if frozen {
-                network.kernels = Some(FrozenPair {
-                    start: self.frozen(&first)?,
-                    end: self.frozen(&weights)?,
-                });
-            }
+        if let (Some(few), Some(before)) = (few, before) {
+            network.kernel = Some(few.motion(&before, &few.kernels(&weights)?));
+        }
+        let among_first = |networks: usize| (index as usize) < networks;
+        if among_first(self.plan.frozen) {
+            network.frozen = Some(FrozenPair {
+                start: self.frozen(&first)?,
+                end: self.frozen(&weights)?,
+            });
+        }
+        if among_first(self.plan.ranks) {
+            // What the parameters can do needs no labels.
+            let x = self.train.x.iter().chain(self.test.x);
+            let x: Vec<f64> = x.map(|&x| f64::from(x)).collect();
+            let seed = self.question.setup.seed;
+            network.effective = Some(effective(graph, &weights, &x, seed)?);
         }
         Ok((network, weights))
+    }
+
+    /// Batch norm with the statistics of all training samples.
+    fn settled(&self, weights: Weights<f64>) -> Result<Weights<f64>, LandscapeError> {
+        let (graph, device) = (&self.problem.graph, self.question.setup.device);
+        settled(device, graph, self.objective(), self.train, weights)
     }
 
     /// By gradient flow.
@@ -245,7 +281,7 @@ impl Task<'_> {
         first: &Weights<f64>,
     ) -> Result<Option<Curvature>, LandscapeError> {
         let (graph, device) = (&self.problem.graph, self.question.setup.device);
-        let Some(count) = curvature::samples(graph, self.train.len()) else {
+        let Some(count) = self.plan.hessian else {
             return Ok(None);
         };
         let (objective, all) = (self.objective(), self.train);
@@ -267,14 +303,15 @@ impl Task<'_> {
     /// Which test samples are put into a wrong class.
     fn wrong(&self, outputs: &[f64]) -> Vec<bool> {
         let rows = outputs.chunks_exact(self.problem.graph.output().len());
-        let rows = rows.zip(self.classes);
+        let rows = rows.zip(self.classes[1]);
         rows.map(|(row, class)| decision(row) != *class).collect()
     }
 
     /// Training with the kernel of some weights.
     fn frozen(&self, weights: &Weights<f64>) -> Result<FrozenEnd, LandscapeError> {
         let graph = &self.problem.graph;
-        let kernels = Kernels::mean(graph, weights, (self.train, self.test));
+        let device = self.question.setup.device;
+        let kernels = Kernels::mean(device, graph, weights, (self.train, self.test))?;
         let config = FlowConfig {
             max_steps: FlowConfig::default().max_steps,
             ..self.flow_config()
@@ -291,7 +328,7 @@ impl Task<'_> {
 
 /// Batch norm has no outputs at initialisation of its own.
 fn origin(problem: &Problem) -> Origin {
-    match super::batch_norm(&problem.graph) {
+    match batch_norm(&problem.graph) {
         true => Origin::Zero,
         false => Origin::Initial,
     }

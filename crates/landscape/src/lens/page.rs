@@ -1,11 +1,16 @@
 //! `report.html` of the answer.
 
 use polariscope_report::{
-    Axis, BarChart, Bars, Mark, Page, Plot, Section, Series, counted, grouped, pretty,
+    Align, Axis, BarChart, Bars, Cell, Mark, Page, Plot, Section, Series, Table, counted, grouped,
+    pretty,
 };
 
-use super::words::percent;
-use super::{Answer, Sampled, Summary};
+use super::words::{percent, value};
+use super::{Answer, Curvature, Network, Parts, Sampled, Summary};
+use crate::hessian::Counts;
+
+/// Dead units of a layer that are named.
+const NAMED: usize = 12;
 
 /// The page; `command` gives the same again.
 pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
@@ -14,8 +19,8 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
     let mut page = Page::new(
         format!("The landscape of {network} on {data}"),
         format!(
-            "How many parameters does {network} need to fit {data}, in which regime does it train, and what is the noise of \
-             its initial weights worth?"
+            "Do the parameters of {network} suffice to fit {data}, how rough is the loss where training ends, in which regime \
+             does it train, and what is the noise of its initial weights worth?"
         ),
         summary.words.join("\n\n"),
     );
@@ -35,6 +40,9 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
         page.push(section);
     }
     page.push(fitting(answer));
+    if let Some(section) = curvature(summary) {
+        page.push(section);
+    }
     page.push(Section::new("Each network").table(summary.each()));
     if !summary.missing.is_empty() {
         page.push(Section::new("Not told, and why").list(summary.missing.iter().cloned()));
@@ -75,39 +83,59 @@ fn facts(summary: &Summary) -> Vec<(String, String)> {
 fn parameters(summary: &Summary) -> Section {
     let mut section = Section::new("Parameters").table(summary.conventions()).prose(
         "A margin is a training sample and an output. The effective number is the dimension of what the parameters can do to \
-         the function to first order, on the training samples.",
+         the function to first order, on training and test samples.",
     );
-    if let Some(found) = &summary.effective {
-        let dead = found.dead.iter();
-        let dead: Vec<String> = dead
-            .map(|(layer, units)| format!("{layer}: {}", counted(*units as u64, "dead unit")))
-            .collect();
-        let mut notes = Vec::new();
-        if !dead.is_empty() {
-            notes.push(format!(
-                "No training sample moves the weights of {}.",
-                dead.join(", ")
-            ));
-        }
+    let mut notes = Vec::new();
+    for (n, found) in summary
+        .networks
+        .iter()
+        .filter_map(|n| Some((n, n.effective.as_ref()?)))
+    {
         if found.idle > 0 {
             notes.push(format!(
-                "{} no output on any training sample.",
+                "Network {}: {} no output on any of these samples.",
+                n.index,
                 match found.idle {
-                    1 => "One parameter changes".to_string(),
-                    n => format!("{} parameters change", grouped(n as u64)),
+                    1 => "one parameter changes".to_string(),
+                    idle => format!("{} parameters change", grouped(idle as u64)),
                 }
             ));
         }
         if !found.is_clear() {
             notes.push(format!(
-                "The rank is not sharp: singular values go from {} to {} of the largest there, without a gap.",
+                "Network {}: the rank is not sharp; singular values go from {} to {} of the largest there, without a gap.",
+                n.index,
                 pretty(found.gap.0),
                 pretty(found.gap.1)
             ));
         }
+    }
+    notes.extend(summary.networks.iter().filter_map(dead));
+    if !notes.is_empty() {
         section = section.list(notes);
     }
     section
+}
+
+/// Units that are off on every training sample, by name.
+fn dead(n: &Network) -> Option<String> {
+    let layer = |(layer, units): &(String, Vec<usize>)| {
+        let named = units.iter().take(NAMED).map(ToString::to_string);
+        let named: Vec<String> = named.collect();
+        let rest = match units.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        format!("{layer}: {}{rest}", named.join(", "))
+    };
+    let layers: Vec<String> = n.dead_units.iter().map(layer).collect();
+    (!layers.is_empty()).then(|| {
+        format!(
+            "Network {}: dead, off on every training sample, are the units {} (all of them: dead.csv).",
+            n.index,
+            layers.join("; ")
+        )
+    })
 }
 
 /// Test errors side by side.
@@ -161,37 +189,46 @@ fn errors(summary: &Summary) -> Section {
 /// ε(m) and its extrapolation.
 fn ensembles(summary: &Summary) -> Section {
     let points = &summary.curve.points;
-    let percent = |x: f64| 100.0 * x;
+    let hundred = |x: f64| 100.0 * x;
     let measured = Series {
         mark: Mark::LinePoints,
         ..Series::line(
             "mean of m networks",
             points
                 .iter()
-                .map(|(m, e)| (1.0 / *m as f64, percent(e.value)))
+                .map(|(m, e)| (1.0 / *m as f64, hundred(e.value)))
                 .collect(),
         )
     };
     let band = points.iter().map(|(_, e)| {
         let s = Sampled::from(*e);
-        (percent(s.low.max(0.0)), percent(s.high))
+        (hundred(s.low.max(0.0)), hundred(s.high))
     });
     let mut series = vec![measured.with_band(band.collect())];
     if let Some(fit) = &summary.curve.fit {
-        let at = |x: f64| (x, percent(fit.limit.value + fit.slope.value * x));
+        let at = |x: f64| (x, hundred(fit.limit.value + fit.slope.value * x));
         series.push(Series::reference("ε̄_∞ + c/m", vec![at(0.0), at(1.0)]));
     }
     let plot = Plot {
-        title: "Averaging takes the noise of the initial weights away".into(),
+        title: "Test error of the mean output of m networks".into(),
         x: Axis::linear("1/m"),
         y: Axis::linear("test error, %"),
         series,
     };
+    let mut prose = "Where the noise of the initial weights moves decision boundaries a little, the test error of the mean output of m \
+                     networks is ε̄_∞ + c/m, and ε̄_∞ that of infinitely many, without the noise."
+        .to_string();
+    if let Some(fit) = &summary.curve.fit {
+        let slope = Sampled::from(fit.slope);
+        prose += &format!(
+            " The line is fitted to two networks and more: c = {} (interval {} to {}\u{a0}%).",
+            percent(&slope),
+            pretty(tenth(slope.low)),
+            pretty(tenth(slope.high))
+        );
+    }
     Section::new("What the noise of the initial weights is worth")
-        .prose(
-            "The test error of the mean output of m networks falls like 1/m; at 1/m = 0 it is that of infinitely many, \
-             without the noise. The line is fitted to two networks and more.",
-        )
+        .prose(prose)
         .figure(
             "ensembles",
             plot.draw(),
@@ -200,6 +237,59 @@ fn ensembles(summary: &Summary) -> Section {
                 counted(summary.networks.len() as u64, "network")
             ),
         )
+}
+
+/// The Hessian at the end.
+fn curvature(summary: &Summary) -> Option<Section> {
+    let found: Vec<&Curvature> = summary
+        .networks
+        .iter()
+        .filter_map(|n| n.curvature.as_ref())
+        .collect();
+    let samples = counted(found.first()?.samples as u64, "training sample");
+    let section = Section::new("The Hessian where training ends");
+    let parts: Vec<Parts> = found.iter().filter_map(|c| c.parts).collect();
+    if parts.is_empty() {
+        let residual = found.iter().map(|c| c.residual).fold(0.0, f64::max);
+        return Some(section.prose(format!(
+            "Of the loss of {samples}, within the linear pieces of relu and max-pool. Its ends are Lanczos': an eigenvalue \
+             lies within {} of each, the ends themselves may lie further out.",
+            pretty(residual)
+        )));
+    }
+    use Align::{Left, Right};
+    let mut table = Table::new([
+        ("eigenvalues", Left),
+        ("negative, N₋", Right),
+        ("zero, N₀", Right),
+        ("positive, N₊", Right),
+    ]);
+    let rows: [(&str, fn(&Parts) -> Counts); 3] = [
+        ("H = H₀ + H_p", |p| p.hessian),
+        ("H₀ = ⟨ℓ″ ∇F ∇Fᵀ⟩", |p| p.gauss_newton),
+        ("H_p = ⟨ℓ′ ∇∇F⟩", |p| p.curvature),
+    ];
+    for (name, counts) in rows {
+        let mean = |f: fn(&Counts) -> usize| {
+            let values: Vec<f64> = parts.iter().map(|p| f(&counts(p)) as f64).collect();
+            Sampled::mean(&values).map_or(Cell::Empty, |s| value(&s).into())
+        };
+        table.push([
+            name.into(),
+            mean(|c| c.negative),
+            mean(|c| c.zero),
+            mean(|c| c.positive),
+        ]);
+    }
+    Some(section.table(table).prose(format!(
+        "Of the loss of {samples}, within the linear pieces of relu and max-pool; means over networks with standard errors. \
+         An eigenvalue counts as 0 where rounding hides its sign."
+    )))
+}
+
+/// A share in per cent, to a tenth.
+fn tenth(share: f64) -> f64 {
+    (1000.0 * share).round() / 10.0
 }
 
 /// Which layers move.
@@ -222,12 +312,16 @@ fn regime(summary: &Summary) -> Option<Section> {
         }],
     };
     (!layers.is_empty()).then(|| {
-        Section::new("What training moves")
-            .prose(format!(
-                "The tangent kernel is compared on {} test samples, its alignment with the labels is that on as many training \
-                 samples.",
-                crate::POINTS.min(summary.test_samples)
-            ))
+        let mut section = Section::new("What training moves");
+        if summary.statistics.kernel.is_some() {
+            section = section.prose(format!(
+                "The tangent kernel, its mean over outputs, is compared on {} test samples; its alignment with the labels is \
+                 that on {} training samples.",
+                crate::POINTS.min(summary.test_samples),
+                crate::POINTS.min(summary.train_samples)
+            ));
+        }
+        section
             .figure(
                 "layers",
                 chart.draw(),
@@ -250,11 +344,11 @@ fn fitting(answer: &Answer) -> Section {
         y: Axis::log("N_Δ"),
         series: series.collect(),
     };
-    Section::new("How they fit").figure(
+    Section::new("Step by step").figure(
         "fitting",
         plot.draw(),
         format!(
-            "A line a network, until none is left. There are {} margins.",
+            "A line a network, of {} margins. It ends where none is left, or where training stopped.",
             grouped(answer.summary.constraints() as u64)
         ),
     )

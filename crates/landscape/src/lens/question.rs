@@ -24,8 +24,9 @@ pub struct Question {
     pub margin: f64,
     /// Learning rate of Adam, where gradient flow is of no use.
     pub rate: f64,
-    /// Most steps of a network.
-    pub steps: u64,
+    /// Most steps of a network; by default 5000, fewer where a step takes long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
 }
 
 impl Default for Question {
@@ -35,11 +36,11 @@ impl Default for Question {
                 dtype: Dtype::F64,
                 ..Setup::default()
             },
-            networks: 6,
+            networks: 5,
             alpha: 1.0,
             margin: 1.0,
             rate: 1e-3,
-            steps: 5000,
+            steps: None,
         }
     }
 }

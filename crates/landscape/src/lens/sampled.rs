@@ -40,6 +40,22 @@ impl Sampled {
         Estimate::mean(values).map(Self::from)
     }
 
+    /// The geometric mean of positive numbers, whose interval is that of their logarithms: of what varies by factors.
+    pub fn geometric(values: &[f64]) -> Option<Self> {
+        let logarithms: Vec<f64> = values.iter().map(|x| x.ln()).collect();
+        let found = Self::mean(&logarithms)?;
+        let value = found.value().exp();
+        Some(Self {
+            estimate: Estimate {
+                value,
+                standard_error: value * found.estimate.standard_error,
+                ..found.estimate
+            },
+            low: found.low.exp(),
+            high: found.high.exp(),
+        })
+    }
+
     /// How much lower the second error is than the first, of networks that were judged by the same samples: `wrong` tells
     /// for each network which samples are wrong in both cases. Its error is that over networks and that over samples, as
     /// squares add up.
@@ -129,6 +145,18 @@ mod tests {
         assert_eq!(Sampled::mean(&[1.0]), None);
         let same = Sampled::mean(&[0.5, 0.5]).unwrap();
         assert!(same.low == 0.5 && same.high == 0.5);
+    }
+
+    /// 1 and e²: e, by e^±12.706 (t with one degree of freedom; the error of the logarithm is 1).
+    #[test]
+    fn factors_have_intervals_of_factors() {
+        let e = std::f64::consts::E;
+        let found = Sampled::geometric(&[1.0, e * e]).unwrap();
+        assert!(
+            (found.value() - e).abs() < 1e-12 && (found.estimate.standard_error - e).abs() < 1e-12
+        );
+        assert!((found.low.ln() - (1.0 - 12.706_205)).abs() < 1e-5);
+        assert!((found.high.ln() - (1.0 + 12.706_205)).abs() < 1e-5);
     }
 
     /// Two networks, four samples. Gains ¼ and ½, error ⅛; by sample 1, ½, 0, 0: mean 3/8, error √(0.6875/12).

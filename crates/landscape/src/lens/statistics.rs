@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Network, Parts, Sampled};
+use super::{FrozenPair, KernelMotion, Network, Parts, Sampled};
 use crate::spread::{Curve, Distance, Ensemble};
 
 /// What the networks have in common. A number is missing where there are too few networks for its error, or where the lens
 /// says why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Steps.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ pub struct Statistics {
     /// Misclassified training samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misclassified: Option<Sampled>,
-    /// ‖ΔΘ‖/‖Θ₀‖.
+    /// ‖ΔΘ‖/‖Θ₀‖, the geometric mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Sampled>,
     /// ‖Δw‖/‖w₀‖.
@@ -27,6 +27,12 @@ pub struct Statistics {
     /// The same by layer.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub layers: Vec<Layer>,
+    /// N_eff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective: Option<Sampled>,
+    /// Dead units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dead: Option<Sampled>,
     /// The largest eigenvalue of the Hessian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<Sampled>,
@@ -63,6 +69,9 @@ pub struct Statistics {
     /// How much lower the second is, with the error of the test samples too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen_gain: Option<Sampled>,
+    /// How much lower the network's is than the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lazy_gain: Option<Sampled>,
     /// Test error of the mean output of all networks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ensemble: Option<Sampled>,
@@ -108,7 +117,10 @@ impl Statistics {
         let over = |f: &dyn Fn(&Network) -> Option<f64>| {
             Sampled::mean(&networks.iter().filter_map(f).collect::<Vec<f64>>())
         };
-        let motion = |f: &dyn Fn(&crate::Motion) -> f64| over(&|n| n.motion.as_ref().map(f));
+        let kernel = |f: &dyn Fn(&KernelMotion) -> f64| over(&|n| n.kernel.as_ref().map(f));
+        let changes = networks.iter().filter_map(|n| n.kernel.map(|k| k.change));
+        let changes: Vec<f64> = changes.collect();
+        let frozen = |f: &dyn Fn(&FrozenPair) -> f64| over(&|n| n.frozen.as_ref().map(f));
         let parts = |f: &dyn Fn(&Parts) -> Option<f64>| {
             over(&|n| {
                 n.curvature
@@ -124,13 +136,21 @@ impl Statistics {
         };
         let pairs: Vec<(Vec<bool>, Vec<bool>)> = networks
             .iter()
-            .filter_map(|n| n.kernels.as_ref())
+            .filter_map(|n| n.frozen.as_ref())
             .map(|pair| (flags(&pair.start.wrong), flags(&pair.end.wrong)))
             .collect();
-        let layers = networks.first().and_then(|n| n.motion.as_ref());
-        let layers = layers.map_or(&[][..], |motion| &motion.layers);
+        let own = ensemble
+            .outputs
+            .iter()
+            .map(|outputs| ensemble.wrong(outputs));
+        let lazy = pairs
+            .iter()
+            .zip(own)
+            .map(|(pair, own)| (pair.0.clone(), own));
+        let lazy: Vec<(Vec<bool>, Vec<bool>)> = lazy.collect();
+        let layers = networks.first().map_or(&[][..], |n| &n.layers);
         let layer = |(k, (name, _)): (usize, &(String, f64))| {
-            let moved = motion(&|m| m.layers.get(k).map_or(f64::NAN, |l| l.1))?;
+            let moved = over(&|n| n.layers.get(k).map(|l| l.1))?;
             let name = name.clone();
             Some(Layer { name, moved })
         };
@@ -139,9 +159,11 @@ impl Statistics {
             steps: over(&|n| Some(n.steps as f64)),
             unsatisfied: over(&|n| Some(n.gaps.unsatisfied as f64)),
             misclassified: over(&|n| Some(n.gaps.misclassified as f64)),
-            kernel: motion(&|m| m.kernel),
-            weights: motion(&|m| m.weights),
+            kernel: Sampled::geometric(&changes),
+            weights: over(&|n| Some(n.moved)),
             layers: layers.iter().enumerate().filter_map(layer).collect(),
+            effective: over(&|n| n.effective.as_ref().map(|e| e.rank as f64)),
+            dead: over(&|n| Some(n.dead_units.iter().map(|l| l.1.len()).sum::<usize>() as f64)),
             largest: over(&|n| n.curvature.as_ref().map(|c| c.largest)),
             smallest: over(&|n| n.curvature.as_ref().map(|c| c.smallest)),
             negative: parts(&|p| Some(p.hessian.negative_fraction())),
@@ -150,13 +172,14 @@ impl Statistics {
                 let (below, above) = (p.curvature.negative, p.curvature.positive);
                 (above > 0).then(|| below as f64 / above as f64)
             }),
-            alignment_before: motion(&|m| m.alignment[0]),
-            alignment_after: motion(&|m| m.alignment[1]),
-            alignment_gain: motion(&|m| m.alignment[1] - m.alignment[0]),
+            alignment_before: kernel(&|k| k.alignment[0]),
+            alignment_after: kernel(&|k| k.alignment[1]),
+            alignment_gain: kernel(&|k| k.alignment[1] - k.alignment[0]),
             error: over(&|n| Some(n.test_error)),
-            frozen_start: over(&|n| n.kernels.as_ref().map(|k| k.start.test_error)),
-            frozen_end: over(&|n| n.kernels.as_ref().map(|k| k.end.test_error)),
+            frozen_start: frozen(&|pair| pair.start.test_error),
+            frozen_end: frozen(&|pair| pair.end.test_error),
             frozen_gain: Sampled::gain(&pairs),
+            lazy_gain: Sampled::gain(&lazy),
             ensemble: curve.points.last().map(|(_, e)| (*e).into()),
             limit: fit.map(|f| f.limit.into()),
             noise: fit.map(|f| f.noise.into()),

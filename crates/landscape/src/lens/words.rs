@@ -12,18 +12,16 @@ const FEATURE: f64 = 1.0;
 /// Noise that surely is more than this share of the test error is a large part of it.
 const LARGE: f64 = 0.25;
 
-/// What was found, the way it was trained first.
-pub(super) fn findings(
-    summary: &Summary,
-    question: &Question,
-    classes: [&[u32]; 2],
-) -> Vec<String> {
+/// What was found, the way it was trained first; `classes` are those of the training samples and of the test samples.
+pub fn findings(summary: &Summary, question: &Question, classes: [&[u32]; 2]) -> Vec<String> {
     let sentences = [
         Some(training(summary, question)),
         Some(fit(summary)),
         dead(summary),
+        curvature(summary),
         regime(summary),
         alignment(summary),
+        regimes(summary),
         kernels(summary),
         noise(summary),
         chance(summary, classes),
@@ -33,20 +31,23 @@ pub(super) fn findings(
 
 /// How, and why so.
 fn training(summary: &Summary, question: &Question) -> String {
-    let until = format!(
-        "{} learn {} by {} until every y F is above {}",
+    let (how, why) = match &summary.training {
+        Dynamics::Flow => (
+            String::new(),
+            "the gradient is continuous: no layer has a kink, none has batch norm".to_string(),
+        ),
+        Dynamics::Adam { reason } => (
+            format!(" (rate {})", pretty(question.rate)),
+            format!("gradient flow is of no use: {reason}"),
+        ),
+    };
+    format!(
+        "{} learn {} by {}{how} until every y F is at least {}, since {why}.",
         counted(summary.networks.len() as u64, "network"),
         counted(summary.train_samples as u64, "sample"),
         summary.training.name(),
         pretty(question.margin)
-    );
-    match &summary.training {
-        Dynamics::Flow => format!("{until}."),
-        Dynamics::Adam { reason } => format!(
-            "{until} (rate {}), since gradient flow is of no use: {reason}.",
-            pretty(question.rate)
-        ),
-    }
+    )
 }
 
 /// Whether all margins are met.
@@ -70,8 +71,8 @@ fn fit(summary: &Summary) -> String {
         ),
     };
     format!(
-        "{which}: after {} steps N_Δ = {} of {} margins are not met and {} of {} misclassified. The numbers \
-         are of networks that stopped there.",
+        "{which}: training stopped after {} steps, with N_Δ = {} of {} margins not met and {} of {} misclassified. The \
+         numbers are of networks that stopped there; a larger number of steps goes on.",
         span(rest().map(|n| n.steps)),
         span(rest().map(|n| n.gaps.unsatisfied as u64)),
         grouped(summary.constraints() as u64),
@@ -100,10 +101,50 @@ fn dead(summary: &Summary) -> Option<String> {
     (patterns > 0).then(|| {
         let dead = summary.networks.iter().map(|n| n.dead_patterns as u64);
         format!(
-            "In {} of them {} training samples no longer reach the output: every unit of some layer is off, and no weight \
+            "In {patterns} of {} {} training samples no longer reach the output: every unit of some layer is off, and no weight \
              below learns from them.",
-            counted(patterns as u64, "network"),
+            counted(summary.networks.len() as u64, "network"),
             span(dead.filter(|dead| *dead > 0))
+        )
+    })
+}
+
+/// How rough the loss is at the end.
+fn curvature(summary: &Summary) -> Option<String> {
+    let s = &summary.statistics;
+    let (largest, smallest) = (s.largest?, s.smallest?);
+    let found = || summary.networks.iter().filter_map(|n| n.curvature.as_ref());
+    let residual = found().map(|c| c.residual).fold(0.0, f64::max);
+    // What products find may lie above the end of the spectrum, never below.
+    let most = if smallest.value().abs() > 10.0 * residual {
+        ""
+    } else {
+        " at most"
+    };
+    let numbers = format!(
+        "the smallest eigenvalue of the Hessian is {}{most} (interval {}), the largest {}",
+        value(&smallest),
+        smallest.interval(),
+        value(&largest)
+    );
+    let none = found().all(|c| c.parts.is_some_and(|p| p.hessian.negative == 0));
+    Some(if none {
+        format!(
+            "Where training ends the loss curves down in no direction: no eigenvalue of the Hessian is below 0 by more than \
+             rounding, the largest is {}.",
+            value(&largest)
+        )
+    } else if smallest.below(0.0) {
+        let share = s.negative.filter(|share| share.above(0.0));
+        let share = share.map_or(String::new(), |share| {
+            format!(", and {} of all are negative", percent(&share))
+        });
+        format!(
+            "Where training ends the loss still curves down in some directions: {numbers}{share}."
+        )
+    } else {
+        format!(
+            "Whether the loss curves down in any direction where training ends is not told: {numbers}."
         )
     })
 }
@@ -149,6 +190,27 @@ fn alignment(summary: &Summary) -> Option<String> {
     ))
 }
 
+/// Which regime generalises better: the network's own, or the lazy one.
+fn regimes(summary: &Summary) -> Option<String> {
+    let s = &summary.statistics;
+    let (network, lazy, gain) = (s.error?, s.frozen_start?, s.lazy_gain?);
+    let numbers = format!(
+        "its test error is {}, that of the kernel of the start, frozen, {}",
+        percent(&network),
+        percent(&lazy)
+    );
+    Some(if gain.above(0.0) {
+        format!("A network generalises better than lazy training would: {numbers}.")
+    } else if gain.below(0.0) {
+        format!("A network generalises worse than lazy training would: {numbers}.")
+    } else {
+        format!(
+            "Whether a network generalises better than lazy training would is not told: {numbers}{}.",
+            apart(&gain)
+        )
+    })
+}
+
 /// What the kernel is worth before and after.
 fn kernels(summary: &Summary) -> Option<String> {
     let s = &summary.statistics;
@@ -158,17 +220,37 @@ fn kernels(summary: &Summary) -> Option<String> {
         percent(&start),
         percent(&end)
     );
+    let pairs = summary.networks.iter().filter_map(|n| n.frozen.as_ref());
+    let ends = pairs.flat_map(|pair| [&pair.start, &pair.end]);
+    let short = ends.filter(|end| !end.fitted).count();
+    let short = match short {
+        0 => String::new(),
+        n => format!(
+            " {} with a frozen kernel stopped before every margin was met.",
+            counted(n as u64, "training")
+        ),
+    };
     Some(if gain.above(0.0) {
-        format!("Training the kernel helps: {numbers}.")
+        format!("Training makes a better kernel: {numbers}.{short}")
     } else if gain.below(0.0) {
-        format!("Training the kernel does harm: {numbers}.")
+        format!("Training makes a worse kernel: {numbers}.{short}")
     } else {
         format!(
-            "Whether training the kernel helps is not told: {numbers}, and the difference may be 0 (interval {} to {} %).",
-            pretty(rounded(gain.low)),
-            pretty(rounded(gain.high))
+            "Whether training makes a better kernel is not told: {numbers}{}.{short}",
+            apart(&gain)
         )
     })
+}
+
+/// `, and the difference may be 0 (interval −0.3 to 0.2 %)`.
+fn apart(gain: &Sampled) -> String {
+    // To a tenth of a per cent.
+    let percent = |share: f64| pretty((1000.0 * share).round() / 10.0);
+    format!(
+        ", and the difference may be 0 (interval {} to {}\u{a0}%)",
+        percent(gain.low),
+        percent(gain.high)
+    )
 }
 
 /// What the noise of the initial weights is worth.
@@ -182,12 +264,12 @@ fn noise(summary: &Summary) -> Option<String> {
     );
     Some(if share.above(LARGE) {
         format!(
-            "The noise of the initial weights is a large part of the error, {} % of it or more: {numbers}.",
+            "The noise of the initial weights is a large part of the error, {}\u{a0}% of it or more: {numbers}.",
             (100.0 * share.low).floor()
         )
     } else if noise.above(0.0) && share.above(0.0) {
         format!(
-            "The noise of the initial weights is a part of the error, {:.0} to {:.0} % of it: {numbers}.",
+            "The noise of the initial weights is a part of the error, {:.0} to {:.0}\u{a0}% of it: {numbers}.",
             100.0 * share.low,
             100.0 * share.high
         )
@@ -211,6 +293,14 @@ fn chance(summary: &Summary, classes: [&[u32]; 2]) -> Option<String> {
     Some(chance.words())
 }
 
+/// `12.3 ± 0.4`, or the number alone.
+pub(super) fn value(number: &Sampled) -> String {
+    match number.estimate.standard_error > 0.0 {
+        true => number.estimate.pair(),
+        false => pretty(number.value()),
+    }
+}
+
 /// `12.3 ± 0.4 %`.
 pub(super) fn percent(error: &Sampled) -> String {
     let scaled = polariscope_stats::Estimate {
@@ -218,13 +308,5 @@ pub(super) fn percent(error: &Sampled) -> String {
         standard_error: 100.0 * error.estimate.standard_error,
         ..error.estimate
     };
-    match scaled.standard_error > 0.0 {
-        true => format!("{}\u{a0}%", scaled.pair()),
-        false => format!("{}\u{a0}%", pretty(scaled.value)),
-    }
-}
-
-/// A share in per cent, to a tenth.
-fn rounded(share: f64) -> f64 {
-    (1000.0 * share).round() / 10.0
+    format!("{}\u{a0}%", value(&scaled.into()))
 }

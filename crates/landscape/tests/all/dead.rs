@@ -88,6 +88,35 @@ fn chunks_count_on() {
     assert_eq!(dead.patterns, wanted);
 }
 
+/// Units are named by layer; of images it is channels that are, where every position is off.
+#[test]
+fn dead_units_are_named() {
+    let all = [2.0_f32, 0.5, -1.0, 3.0];
+    let dead = Dead::of(Device::Cpu, &graph(CHAIN), &chain(), &all).unwrap();
+    let named = dead.units(&graph(CHAIN));
+    assert_eq!(
+        named,
+        [
+            ("below".to_string(), vec![1]),
+            ("above".to_string(), vec![1])
+        ]
+    );
+    let text = r#"
+        input = [1, 2, 2]
+        layers = [
+            { op = "conv", channels = 3, kernel = 1, name = "conv" }, { op = "relu", name = "act" },
+            { op = "flatten" }, { op = "dense", features = 1 },
+        ]"#;
+    let graph = parse_file(text, "image.toml", &ZooOptions::default()).unwrap();
+    // Channels x, −1 and x − 1: the second is off everywhere, the third at the first position alone.
+    let mut w = Weights::<f64>::zeros(&graph);
+    w.values[0] = vec![1.0, 0.0, 1.0];
+    w.values[1] = vec![0.0, -1.0, -1.0];
+    let dead = Dead::of(Device::Cpu, &graph, &w, &[0.5, 2.0, 2.0, 2.0]).unwrap();
+    assert_eq!(dead.layers[0].units, [4, 5, 6, 7, 8]);
+    assert_eq!(dead.units(&graph), [("act".to_string(), vec![1])]);
+}
+
 #[test]
 fn smooth_networks_have_none() {
     let graph = graph(&CHAIN.replace("relu", "tanh"));

@@ -6,5 +6,7 @@ mod descent;
 mod frozen;
 mod gaps;
 mod hessian;
+mod lens;
 mod motion;
 mod pytorch;
+mod words;

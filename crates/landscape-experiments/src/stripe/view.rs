@@ -135,8 +135,8 @@ impl View for Stripe {
             Section::new("Learning curves")
                 .prose(format!(
                     "x ~ N(0, 1) in d inputs, y = 1 where −0.3 < x₁ < 1.18549. One hidden layer of normalised softplus:5, NTK parametrisation, \
-                     biases from N(0, 1), soft hinge (β = 20, margin 1), gradient flow until y F > 1 for every training sample. Feature learning: width {WIDTH} \
-                     at α̃ = {FEATURE}. Lazy: the kernel of width {KERNEL_WIDTH} at initialisation, frozen."
+                     biases from N(0, 1), soft hinge (β = 20, margin 1), gradient flow until y F > 1 for every training sample. Feature learning: \
+                     width {WIDTH} at α̃ = {FEATURE}. Lazy: the kernel of width {KERNEL_WIDTH} at initialisation, frozen."
                 ))
                 .columns(self.dimensions().into_iter().map(curve)),
             Section::new("Exponents")

@@ -82,7 +82,7 @@ pub fn flags(message: &str) -> String {
             "output" => "logit",
             name => name,
         };
-        flag(name, &value)
+        flag(name, value)
     })
 }
 
@@ -127,7 +127,7 @@ impl From<LandscapeError> for CliError {
     /// The networks of a landscape are no samples.
     fn from(e: LandscapeError) -> Self {
         let named = render(&e.to_string(), |Setting { name, value }| {
-            flag(&name, &value)
+            flag(name, value)
         });
         CliError::of(&named, e.is_usage())
     }

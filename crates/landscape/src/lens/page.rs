@@ -9,6 +9,9 @@ use super::words::{percent, value};
 use super::{Answer, Curvature, Network, Parts, Sampled, Summary};
 use crate::hessian::Counts;
 
+/// The counts of a matrix.
+type Matrix = fn(&Parts) -> Counts;
+
 /// Dead units of a layer that are named.
 const NAMED: usize = 12;
 
@@ -30,7 +33,7 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
             .table(summary.table())
             .prose(
                 "Intervals of 95 % by Student's t over networks that differ in their initial weights alone, judged by the \
-                 same test samples. Errors of the ensembles are the jackknife's over networks.",
+                 same test samples; of ‖ΔΘ‖/‖Θ₀‖ the geometric mean. Errors of the ensembles are the jackknife's over networks.",
             ),
     );
     page.push(parameters(summary));
@@ -264,7 +267,7 @@ fn curvature(summary: &Summary) -> Option<Section> {
         ("zero, N₀", Right),
         ("positive, N₊", Right),
     ]);
-    let rows: [(&str, fn(&Parts) -> Counts); 3] = [
+    let rows: [(&str, Matrix); 3] = [
         ("H = H₀ + H_p", |p| p.hessian),
         ("H₀ = ⟨ℓ″ ∇F ∇Fᵀ⟩", |p| p.gauss_newton),
         ("H_p = ⟨ℓ′ ∇∇F⟩", |p| p.curvature),

@@ -126,9 +126,7 @@ told!(
 impl From<LandscapeError> for CliError {
     /// The networks of a landscape are no samples.
     fn from(e: LandscapeError) -> Self {
-        let named = render(&e.to_string(), |Setting { name, value }| {
-            flag(name, value)
-        });
+        let named = render(&e.to_string(), |Setting { name, value }| flag(name, value));
         CliError::of(&named, e.is_usage())
     }
 }

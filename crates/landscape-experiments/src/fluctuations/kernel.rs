@@ -1,6 +1,7 @@
 //! How far the tangent kernel of a network lies from its mean over initial weights.
 
 use polariscope_data::Dataset;
+use polariscope_diff::Device;
 use polariscope_graph::Graph;
 use polariscope_landscape::Kernels;
 use polariscope_network::Weights;
@@ -8,9 +9,9 @@ use polariscope_train::Samples;
 use rayon::prelude::*;
 
 use super::UNTRAINED;
-use crate::Lab;
 use crate::lazy::first;
 use crate::machine::samples;
+use crate::{Lab, LandscapeExperimentsError};
 
 /// Networks that are drawn in a run.
 const DRAWS: u64 = 50;
@@ -18,21 +19,32 @@ const DRAWS: u64 = 50;
 const INPUTS: usize = 10;
 
 /// Σ Var Θ₀ and Σ ⟨Θ₀⟩² over pairs of the first test samples.
-pub(super) fn noise(lab: &Lab, graph: &Graph, data: &Dataset, run: u64) -> [f64; UNTRAINED] {
+pub(super) fn noise(
+    lab: &Lab,
+    graph: &Graph,
+    data: &Dataset,
+    run: u64,
+) -> Result<[f64; UNTRAINED], LandscapeExperimentsError> {
     let inputs = first(samples(&data.test), graph.input().len(), INPUTS);
     let draw = |index: u64| kernel(graph, lab.seed, index, inputs);
     let draws = (run * DRAWS..(run + 1) * DRAWS).into_par_iter();
-    moments(&draws.map(draw).collect::<Vec<_>>())
+    let draws: Vec<Vec<f64>> = draws.map(draw).collect::<Result<_, _>>()?;
+    Ok(moments(&draws))
 }
 
 /// Θ₀ of network `index` of a seed.
-pub(super) fn kernel(graph: &Graph, seed: u64, index: u64, inputs: Samples) -> Vec<f64> {
+pub(super) fn kernel(
+    graph: &Graph,
+    seed: u64,
+    index: u64,
+    inputs: Samples,
+) -> Result<Vec<f64>, LandscapeExperimentsError> {
     let weights = Weights::draw(graph, seed, index);
     let none = Samples {
         x: &[],
         y: inputs.y,
     };
-    Kernels::mean(graph, &weights, (inputs, none)).train
+    Ok(Kernels::mean(Device::Cpu, graph, &weights, (inputs, none))?.train)
 }
 
 /// Sums over entries: variances over draws, and squared means without the variance that is left in them.

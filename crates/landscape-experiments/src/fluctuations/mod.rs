@@ -164,7 +164,7 @@ impl Experiment for Fluctuations {
         let width = cell.number("h");
         let data = self.task.data(&self.lab)?;
         let graph = network(&data, DEPTH, width)?;
-        let mut values: Vec<f64> = kernel::noise(&self.lab, &graph, &data, cell.run).into();
+        let mut values: Vec<f64> = kernel::noise(&self.lab, &graph, &data, cell.run)?.into();
         values.extend(match self.trained().contains(&width) {
             true => ensemble::train(&self.lab, &graph, &data, width, cell.run)?,
             false => ensemble::nothing(f64::NAN),

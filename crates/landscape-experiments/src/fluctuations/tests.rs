@@ -68,7 +68,9 @@ fn kernels_of_one_hidden_layer_fluctuate_as_neurons_do() {
     let draws = 3000;
     for h in [16, 64] {
         let graph = network(&data, 1, h).unwrap();
-        let kernels: Vec<Vec<f64>> = (0..draws).map(|i| kernel(&graph, 5, i, inputs)).collect();
+        let kernels: Vec<Vec<f64>> = (0..draws)
+            .map(|i| kernel(&graph, 5, i, inputs).unwrap())
+            .collect();
         let [found, found_square] = moments(&kernels);
         // The variance of 3000 numbers has an error of √(2/3000) = 2.6 % of itself, more where their fourth moment is large:
         // of 16 neurons with a² the excess of it is about 1, which makes 3.2 %.

@@ -18,7 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "random patterns: the number of those not learnt jumps where they stop fitting",
     architecture: None,
     data: None,
-    minutes: 4.0,
+    minutes: 6.0,
     make: |lab| Ok(Box::new(Jamming { lab: lab.clone() })),
 };
 

@@ -28,7 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "the plane of width and α̃: where networks fit, where the kernel moves, where they generalise",
     architecture: None,
     data: Some("stripe?shape=10&train=200&test=1000"),
-    minutes: 1.5,
+    minutes: 3.0,
     make: |lab| Ok(Box::new(PhaseDiagram::new(lab))),
 };
 

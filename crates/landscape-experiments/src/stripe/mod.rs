@@ -33,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     line: "labels that need one input of d: learning curves of both regimes, and of the kernel on compressed data",
     architecture: None,
     data: None,
-    minutes: 2.0,
+    minutes: 6.0,
     make: |lab| Ok(Box::new(Stripe { lab: lab.clone() })),
 };
 

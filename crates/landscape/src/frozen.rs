@@ -109,8 +109,16 @@ impl Kernels {
         };
         let rows = n / width.max(1);
         if n == 0 || self.train.len() != rows * rows || !self.test.len().is_multiple_of(rows) {
+            let shared = match samples == n {
+                true => String::new(),
+                false => format!(
+                    " (for a kernel that all outputs share {} and a multiple of {samples})",
+                    samples * samples
+                ),
+            };
             return Err(LandscapeError::Question(format!(
-                "a kernel of {} numbers, and one of {} for other samples, do not go with {n} targets; {} and a multiple of {n} would",
+                "a kernel of {} numbers, and one of {} for other samples, do not go with {n} targets; {} and a multiple of {n} \
+                 would{shared}",
                 self.train.len(),
                 self.test.len(),
                 n * n

@@ -2,7 +2,7 @@
 //! what that adds to the test error.
 //!
 //! A cell is a width in a run. It draws networks and looks at the noise of their tangent kernels; at some of the widths it
-//! trains an ensemble. Runs share neither networks nor training samples, nor test samples where there are enough of them.
+//! trains an ensemble. Runs share no networks, and hardly any samples where the data have many times as many as a run takes.
 
 mod ensemble;
 mod kernel;

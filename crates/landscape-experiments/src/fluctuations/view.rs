@@ -348,8 +348,8 @@ fn left_out(table: &Table) -> Option<String> {
     let not = fitted.iter().filter(|(_, share)| *share < 1.0).count();
     (not > 0).then(|| {
         format!(
-            "{not} of {} ensembles have networks that did not bring every training sample beyond the margin within the steps allowed; \
-             nothing else is said of them.",
+            "{not} of {} ensembles have networks whose flow ended before every training sample was beyond the margin; nothing else is \
+             said of them.",
             fitted.len()
         )
     })

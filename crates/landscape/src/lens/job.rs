@@ -75,9 +75,17 @@ impl<'a> Job<'a> {
             (train.len(), test.len()),
             &mut Vec::new(),
         );
-        let kernels = match (plan.frozen, question.setup.device) {
-            (1.., Device::Cpu) => Tangent::cost(graph, train.len(), test.len()).1,
-            _ => 8.0 * (train.len() * (train.len() + test.len())) as f64,
+        let layers = |n, m| Tangent::cost(graph, n, m).1;
+        let kernels = match question.setup.device {
+            Device::Cpu => {
+                let few = plan.points.map_or(0.0, |n| layers(n.min(train.len()), 0));
+                let frozen = match plan.frozen {
+                    0 => 0.0,
+                    _ => layers(train.len(), test.len()),
+                };
+                few.max(frozen)
+            }
+            Device::Cuda(_) => 8.0 * (train.len() * (train.len() + test.len())) as f64,
         };
         let bytes = run + all + kernels;
         afford(bytes, "give fewer samples or a smaller network")?;
@@ -98,7 +106,9 @@ impl<'a> Job<'a> {
         let dynamics = Dynamics::of(&self.problem.graph);
         let (dynamics, trained) = match self.train(&dynamics, plan, observer) {
             // Elsewhere the flow may stall too.
-            Err(LandscapeError::Train(TrainError::Stalled { time, .. })) => {
+            Err(LandscapeError::Train(TrainError::Stalled { time, .. }))
+                if dynamics == Dynamics::Flow =>
+            {
                 let reason = format!("it stalled at time {}", polariscope_report::pretty(time));
                 let adam = Dynamics::Adam { reason };
                 let trained = self.train(&adam, plan, observer)?;

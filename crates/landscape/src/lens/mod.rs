@@ -5,7 +5,8 @@
 //! continuous, by full-batch Adam at a small rate elsewhere.
 //!
 //! With batch norm f₀ = 0, and what is asked of a single sample (kernels, the Hessian, test errors) is asked with the
-//! statistics of all training samples, at the start and at the end: the function that full batches train.
+//! statistics of all training samples, at the start and at the end: the function that full batches train. That these move
+//! with the weights is in neither kernels nor Hessians.
 //!
 //! ```
 //! use polariscope_data::Dataset;

@@ -5,7 +5,7 @@ use polariscope_network::Weights;
 use polariscope_report::{counted, grouped};
 use polariscope_train::{
     Control, Evaluator, FlowConfig, Labels, LossHessian, Objective, Origin, Problem, Samples,
-    StopReason,
+    StopReason, TrainError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct Network {
     /// Layers of ReLUs with units (of images: channels) that are off on every training sample, and which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead_units: Vec<(String, Vec<usize>)>,
-    /// Training samples that no longer reach the output.
+    /// Training samples that do not reach the output.
     pub dead_patterns: usize,
     /// Share of test samples in a wrong class.
     pub test_error: f64,
@@ -182,10 +182,11 @@ impl Task<'_> {
         }
         let among_first = |networks: usize| (index as usize) < networks;
         if among_first(self.plan.frozen) {
-            network.frozen = Some(FrozenPair {
-                start: self.frozen(&first)?,
-                end: self.frozen(&weights)?,
-            });
+            let ends = (self.frozen(&first)?, self.frozen(&weights)?);
+            network.frozen = match ends {
+                (Some(start), Some(end)) => Some(FrozenPair { start, end }),
+                _ => None,
+            };
         }
         if among_first(self.plan.ranks) {
             // What the parameters can do needs no labels.
@@ -307,8 +308,8 @@ impl Task<'_> {
         rows.map(|(row, class)| decision(row) != *class).collect()
     }
 
-    /// Training with the kernel of some weights.
-    fn frozen(&self, weights: &Weights<f64>) -> Result<FrozenEnd, LandscapeError> {
+    /// Training with the kernel of some weights; none where it stalls, which says nothing of the network.
+    fn frozen(&self, weights: &Weights<f64>) -> Result<Option<FrozenEnd>, LandscapeError> {
         let graph = &self.problem.graph;
         let device = self.question.setup.device;
         let kernels = Kernels::mean(device, graph, weights, (self.train, self.test))?;
@@ -316,13 +317,16 @@ impl Task<'_> {
             max_steps: FlowConfig::default().max_steps,
             ..self.flow_config()
         };
-        let end = kernels.train(self.train.y, graph.output().len(), &config)?;
+        let end = match kernels.train(self.train.y, graph.output().len(), &config) {
+            Err(LandscapeError::Train(TrainError::Stalled { .. })) => return Ok(None),
+            end => end?,
+        };
         let wrong = self.wrong(&end.test);
-        Ok(FrozenEnd {
+        Ok(Some(FrozenEnd {
             test_error: share(&wrong),
             wrong: (0..wrong.len()).filter(|&i| wrong[i]).collect(),
             fitted: end.stop == StopReason::Margin,
-        })
+        }))
     }
 }
 

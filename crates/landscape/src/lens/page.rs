@@ -61,12 +61,9 @@ fn facts(summary: &Summary) -> Vec<(String, String)> {
         sampled.map(|sampled| (percent(&sampled), what.to_string()))
     };
     let fitted = format!("{} of {}", summary.fitted, summary.networks.len());
-    let moved = s.kernel.map(|k| {
-        (
-            k.estimate.pair(),
-            "change of the tangent kernel, ‖ΔΘ‖/‖Θ₀‖".into(),
-        )
-    });
+    let moved = s
+        .kernel
+        .map(|k| (value(&k), "change of the tangent kernel, ‖ΔΘ‖/‖Θ₀‖".into()));
     let facts = [
         Some((
             grouped(summary.parameters.all as u64),
@@ -255,7 +252,7 @@ fn curvature(summary: &Summary) -> Option<Section> {
     if parts.is_empty() {
         let residual = found.iter().map(|c| c.residual).fold(0.0, f64::max);
         return Some(section.prose(format!(
-            "Of the loss of {samples}, within the linear pieces of relu and max-pool. Its ends are Lanczos': an eigenvalue \
+            "Of the loss of {samples}, within the linear pieces of relu and max-pool, statistics of batch norm held fixed. Its ends are Lanczos': an eigenvalue \
              lies within {} of each, the ends themselves may lie further out.",
             pretty(residual)
         )));
@@ -285,7 +282,7 @@ fn curvature(summary: &Summary) -> Option<Section> {
         ]);
     }
     Some(section.table(table).prose(format!(
-        "Of the loss of {samples}, within the linear pieces of relu and max-pool; means over networks with standard errors. \
+        "Of the loss of {samples}, within the linear pieces of relu and max-pool, statistics of batch norm held fixed; means over networks with standard errors. \
          An eigenvalue counts as 0 where rounding hides its sign."
     )))
 }

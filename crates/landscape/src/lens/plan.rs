@@ -9,6 +9,9 @@ use crate::POINTS;
 use crate::effective::{LARGEST, Parameters};
 use crate::tangent::Tangent;
 
+/// Steps of training with a frozen kernel, about.
+const FROZEN_STEPS: f64 = 5000.0;
+
 /// How much is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
@@ -51,7 +54,10 @@ impl Plan {
             ));
         }
 
-        let frozen = budget::pieces(device, budget::FROZEN, 2.0 * Tangent::cost(graph, n, m).0);
+        let formed = budget::pieces(device, budget::FROZEN, 2.0 * Tangent::cost(graph, n, m).0);
+        let step = (n * n * graph.output().len()) as f64;
+        let trained = budget::pieces(Device::Cpu, budget::FROZEN, 2.0 * FROZEN_STEPS * step);
+        let frozen = formed.min(trained);
         // One has no error.
         let frozen = if frozen < 2 { 0 } else { frozen.min(all) };
         if frozen == 0 {

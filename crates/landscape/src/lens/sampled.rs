@@ -42,6 +42,10 @@ impl Sampled {
 
     /// The geometric mean of positive numbers, whose interval is that of their logarithms: of what varies by factors.
     pub fn geometric(values: &[f64]) -> Option<Self> {
+        // What does not move at all has no logarithm.
+        if values.iter().any(|x| *x <= 0.0) {
+            return Self::mean(values);
+        }
         let logarithms: Vec<f64> = values.iter().map(|x| x.ln()).collect();
         let found = Self::mean(&logarithms)?;
         let value = found.value().exp();

@@ -60,6 +60,9 @@ pub struct Statistics {
     /// ε: test error of a network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Sampled>,
+    /// ε of the networks whose kernels are frozen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_beside: Option<Sampled>,
     /// Test error of training with the kernel of the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen_start: Option<Sampled>,
@@ -139,14 +142,11 @@ impl Statistics {
             .filter_map(|n| n.frozen.as_ref())
             .map(|pair| (flags(&pair.start.wrong), flags(&pair.end.wrong)))
             .collect();
-        let own = ensemble
-            .outputs
-            .iter()
-            .map(|outputs| ensemble.wrong(outputs));
-        let lazy = pairs
-            .iter()
-            .zip(own)
-            .map(|(pair, own)| (pair.0.clone(), own));
+        let beside = networks.iter().zip(ensemble.outputs);
+        let lazy = beside.filter_map(|(n, outputs)| {
+            let pair = n.frozen.as_ref()?;
+            Some((flags(&pair.start.wrong), ensemble.wrong(outputs)))
+        });
         let lazy: Vec<(Vec<bool>, Vec<bool>)> = lazy.collect();
         let layers = networks.first().map_or(&[][..], |n| &n.layers);
         let layer = |(k, (name, _)): (usize, &(String, f64))| {
@@ -176,6 +176,7 @@ impl Statistics {
             alignment_after: kernel(&|k| k.alignment[1]),
             alignment_gain: kernel(&|k| k.alignment[1] - k.alignment[0]),
             error: over(&|n| Some(n.test_error)),
+            error_beside: over(&|n| n.frozen.as_ref().map(|_| n.test_error)),
             frozen_start: frozen(&|pair| pair.start.test_error),
             frozen_end: frozen(&|pair| pair.end.test_error),
             frozen_gain: Sampled::gain(&pairs),

@@ -101,7 +101,7 @@ fn dead(summary: &Summary) -> Option<String> {
     (patterns > 0).then(|| {
         let dead = summary.networks.iter().map(|n| n.dead_patterns as u64);
         format!(
-            "In {patterns} of {} {} training samples no longer reach the output: every unit of some layer is off, and no weight \
+            "In {patterns} of {} {} training samples do not reach the output: every unit of some layer is off, and no weight \
              below learns from them.",
             counted(summary.networks.len() as u64, "network"),
             span(dead.filter(|dead| *dead > 0))
@@ -121,6 +121,14 @@ fn curvature(summary: &Summary) -> Option<String> {
     } else {
         " at most"
     };
+    let samples = found().map(|c| c.samples).max()?;
+    let of = match samples < summary.train_samples {
+        true => format!(
+            "the loss of the first {}",
+            counted(samples as u64, "training sample")
+        ),
+        false => "the loss".to_string(),
+    };
     let numbers = format!(
         "the smallest eigenvalue of the Hessian is {}{most} (interval {}), the largest {}",
         value(&smallest),
@@ -130,21 +138,20 @@ fn curvature(summary: &Summary) -> Option<String> {
     let none = found().all(|c| c.parts.is_some_and(|p| p.hessian.negative == 0));
     Some(if none {
         format!(
-            "Where training ends the loss curves down in no direction: no eigenvalue of the Hessian is below 0 by more than \
+            "Where training ends {of} curves down in no direction: no eigenvalue of the Hessian is below 0 by more than \
              rounding, the largest is {}.",
             value(&largest)
         )
-    } else if smallest.below(0.0) {
+    // Nearer to 0 it is rounding.
+    } else if smallest.below(-1e-12 * largest.value().abs()) {
         let share = s.negative.filter(|share| share.above(0.0));
         let share = share.map_or(String::new(), |share| {
             format!(", and {} of all are negative", percent(&share))
         });
-        format!(
-            "Where training ends the loss still curves down in some directions: {numbers}{share}."
-        )
+        format!("Where training ends {of} still curves down in some directions: {numbers}{share}.")
     } else {
         format!(
-            "Whether the loss curves down in any direction where training ends is not told: {numbers}."
+            "Whether {of} curves down in any direction where training ends is not told: {numbers}."
         )
     })
 }
@@ -154,7 +161,7 @@ fn regime(summary: &Summary) -> Option<String> {
     let moved = summary.statistics.kernel?;
     let how = format!(
         "the tangent kernel moves by {} of its norm (interval {})",
-        moved.estimate.pair(),
+        value(&moved),
         moved.interval()
     );
     Some(if moved.below(LAZY) {
@@ -193,7 +200,7 @@ fn alignment(summary: &Summary) -> Option<String> {
 /// Which regime generalises better: the network's own, or the lazy one.
 fn regimes(summary: &Summary) -> Option<String> {
     let s = &summary.statistics;
-    let (network, lazy, gain) = (s.error?, s.frozen_start?, s.lazy_gain?);
+    let (network, lazy, gain) = (s.error_beside?, s.frozen_start?, s.lazy_gain?);
     let numbers = format!(
         "its test error is {}, that of the kernel of the start, frozen, {}",
         percent(&network),
@@ -265,13 +272,13 @@ fn noise(summary: &Summary) -> Option<String> {
     Some(if share.above(LARGE) {
         format!(
             "The noise of the initial weights is a large part of the error, {}\u{a0}% of it or more: {numbers}.",
-            (100.0 * share.low).floor()
+            (100.0 * share.low.min(1.0)).floor()
         )
     } else if noise.above(0.0) && share.above(0.0) {
         format!(
             "The noise of the initial weights is a part of the error, {:.0} to {:.0}\u{a0}% of it: {numbers}.",
             100.0 * share.low,
-            100.0 * share.high
+            100.0 * share.high.min(1.0)
         )
     } else {
         format!(

@@ -151,12 +151,9 @@ fn training_that_stopped_short_is_said() {
 
 #[test]
 fn dead_samples_are_said() {
-    let words = appears(
-        "In 1 of 2 networks 3 training samples no longer reach",
-        |s| {
-            s.networks[1].dead_patterns = 3;
-        },
-    );
+    let words = appears("In 1 of 2 networks 3 training samples do not reach", |s| {
+        s.networks[1].dead_patterns = 3;
+    });
     assert!(words.contains("every unit of some layer is off"));
 }
 
@@ -224,6 +221,34 @@ fn the_hessian_is_told_by_its_ends() {
     assert!(words.contains("interval -0.1 to 0.3"), "{words}");
 }
 
+/// A value below 0 that is rounding is no direction that goes down; samples that are left out are said.
+#[test]
+fn the_hessian_is_that_of_its_samples_and_above_rounding() {
+    let open = "Whether the loss curves down in any direction where training ends is not told";
+    appears(open, |s| hessian(s, (-2e-17, -1e-17), 1e-18, None));
+    let words = appears(
+        "Where training ends the loss of the first 12 training samples still curves down",
+        |s| {
+            hessian(s, (-0.4, -0.2), 1e-3, None);
+            let curvatures = s.networks.iter_mut().flat_map(|n| &mut n.curvature);
+            curvatures.for_each(|c| c.samples = 12);
+        },
+    );
+    assert!(words.contains("interval -0.4 to -0.2"), "{words}");
+}
+
+/// The kernel of a model that is linear in its weights does not move at all.
+#[test]
+fn a_kernel_that_does_not_move_is_lazy() {
+    let words = appears("Training is lazy", |s| {
+        s.statistics.kernel = Sampled::geometric(&[0.0, 0.0]);
+    });
+    assert!(
+        words.contains("moves by 0 of its norm (interval 0 to 0)"),
+        "{words}"
+    );
+}
+
 #[test]
 fn the_regime_is_told_by_the_interval_of_the_kernel() {
     let moved = |low, high| move |s: &mut Summary| s.statistics.kernel = of(low, high);
@@ -275,7 +300,8 @@ fn alignment_is_told_where_its_change_is() {
 /// Of networks and of their frozen kernels, with the intervals of both differences.
 fn frozen(lazy: (f64, f64), kernel: (f64, f64), fitted: bool) -> impl Fn(&mut Summary) {
     move |s| {
-        s.statistics.error = of(0.18, 0.22);
+        s.statistics.error = of(0.28, 0.42);
+        s.statistics.error_beside = of(0.18, 0.22);
         s.statistics.frozen_start = of(0.28, 0.32);
         s.statistics.frozen_end = of(0.19, 0.21);
         s.statistics.lazy_gain = of(lazy.0, lazy.1);

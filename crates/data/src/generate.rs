@@ -103,7 +103,7 @@ pub enum Generator {
         dimension: usize,
     },
     /// One of `count` Gaussians, each with a centre from N(0, ε²) and widths of its own along the axes, log-uniform
-    /// between [`NARROW`] and [`WIDE`]; y = +1 for every second of them.
+    /// between 0.4 and 1.6; y = +1 for every second of them.
     Mixture {
         /// Gaussians.
         count: usize,

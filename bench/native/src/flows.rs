@@ -187,21 +187,8 @@ impl Task {
         train: Samples,
         start: Weights<T>,
     ) -> Result<FlowEnd<T>, TrainError> {
-        let mut flow = Flow::new(gpu, &self.graph, config, train, None, start)?;
-        let stop = flow.run(|_| Control::Continue)?;
-        let (loss, outputs) = (flow.loss(), flow.outputs().to_vec());
-        let state = flow.into_state();
-        Ok(FlowEnd {
-            weights: state.weights,
-            origin: state.origin,
-            outputs,
-            loss,
-            time: state.time,
-            half: None,
-            accepted: state.accepted,
-            rejected: state.rejected,
-            stop,
-        })
+        let flow = Flow::new(gpu, &self.graph, config, train, None, start)?;
+        FlowEnd::of(flow, |_| Control::Continue)
     }
 
     /// Test errors in percent.

@@ -4,7 +4,7 @@ use polariscope_diff::{Device, Number};
 use polariscope_graph::Graph;
 use polariscope_network::Weights;
 use polariscope_train::{
-    Control, Evaluator, Flow, FlowConfig, Halving, Objective, Samples, StopReason,
+    Control, Evaluator, Flow, FlowConfig, FlowEnd, Objective, Samples, StopReason,
 };
 
 use crate::LandscapeError;
@@ -39,7 +39,7 @@ pub fn flow<T: Number>(
     config: &FlowConfig,
     (train, test): (Samples<'_>, Samples<'_>),
     weights: Weights<T>,
-    mut watch: impl FnMut(&Flow<'_, T>) -> Control,
+    watch: impl FnMut(&Flow<'_, T>) -> Control,
 ) -> Result<Flowed<T>, LandscapeError> {
     let objective = Objective {
         loss: config.loss,
@@ -51,25 +51,20 @@ pub fn flow<T: Number>(
         row_every: u64::MAX,
         ..config.clone()
     };
-    let mut flow = Flow::new(device, graph, &config, train, Some(test), weights)?;
-    let mut halving = Halving::new(flow.loss());
-    let stop = flow.run(|flow| {
-        halving.look(flow.state().time, flow.loss());
-        watch(flow)
-    })?;
-    let (loss, outputs) = (flow.loss() * config.alpha.powi(2), flow.outputs().to_vec());
-    let state = flow.into_state();
+    let flow = Flow::new(device, graph, &config, train, Some(test), weights)?;
+    let test_origin = flow.state().test_origin.clone();
+    let end = FlowEnd::of(flow, watch)?;
     let evaluator = Evaluator::on(device, graph, objective);
-    let unseen = evaluator.outputs(&state.weights, test.x)?;
+    let unseen = evaluator.outputs(&end.weights, test.x)?;
     Ok(Flowed {
-        train: objective.predictor(&outputs, &state.origin).collect(),
-        test: objective.predictor(&unseen, &state.test_origin).collect(),
-        weights: state.weights,
-        loss,
-        time: state.time,
-        half: halving.time,
-        steps: state.accepted,
-        rejected: state.rejected,
-        stop,
+        train: objective.predictor(&end.outputs, &end.origin).collect(),
+        test: objective.predictor(&unseen, &test_origin).collect(),
+        weights: end.weights,
+        loss: end.loss * config.alpha.powi(2),
+        time: end.time,
+        half: end.half,
+        steps: end.accepted,
+        rejected: end.rejected,
+        stop: end.stop,
     })
 }

@@ -38,6 +38,33 @@ pub struct FlowEnd<T> {
     pub stop: StopReason,
 }
 
+impl<T: Number> FlowEnd<T> {
+    /// Follows a flow to its end; `watch` sees every accepted step.
+    pub fn of<'a>(
+        mut flow: Flow<'a, T>,
+        mut watch: impl FnMut(&Flow<'a, T>) -> Control,
+    ) -> Result<Self, TrainError> {
+        let mut halving = Halving::new(flow.loss());
+        let stop = flow.run(|flow| {
+            halving.look(flow.state().time, flow.loss());
+            watch(flow)
+        })?;
+        let (loss, outputs) = (flow.loss(), flow.outputs().to_vec());
+        let state = flow.into_state();
+        Ok(FlowEnd {
+            weights: state.weights,
+            origin: state.origin,
+            outputs,
+            loss,
+            time: state.time,
+            half: halving.time,
+            accepted: state.accepted,
+            rejected: state.rejected,
+            stop,
+        })
+    }
+}
+
 /// Flows networks `indices`, which start from the weights that `start` gives them, and hands each end to `read`; results in
 /// the order of the indices.
 ///
@@ -57,7 +84,10 @@ pub fn flows<T: Number, R: Send>(
         row_every: u64::MAX,
         ..config.clone()
     };
-    let one = |index: u64| Ok(read(index, alone(graph, &config, train, start(index))?));
+    let one = |index: u64| {
+        let flow = Flow::new(Device::Cpu, graph, &config, train, None, start(index))?;
+        Ok(read(index, FlowEnd::of(flow, |_| Control::Continue)?))
+    };
     match device {
         Device::Cuda(ordinal) => {
             let ends = together(ordinal, graph, &config, train, start, indices.clone());
@@ -67,34 +97,6 @@ pub fn flows<T: Number, R: Send>(
         Device::Cpu if keeps_threads_busy(graph, train.len()) => indices.map(one).collect(),
         Device::Cpu => indices.into_par_iter().map(one).collect(),
     }
-}
-
-/// One network on the processor.
-fn alone<T: Number>(
-    graph: &Graph,
-    config: &FlowConfig,
-    train: Samples,
-    start: Weights<T>,
-) -> Result<FlowEnd<T>, TrainError> {
-    let mut flow = Flow::new(Device::Cpu, graph, config, train, None, start)?;
-    let mut halving = Halving::new(flow.loss());
-    let stop = flow.run(|flow| {
-        halving.look(flow.state().time, flow.loss());
-        Control::Continue
-    })?;
-    let (loss, outputs) = (flow.loss(), flow.outputs().to_vec());
-    let state = flow.into_state();
-    Ok(FlowEnd {
-        weights: state.weights,
-        origin: state.origin,
-        outputs,
-        loss,
-        time: state.time,
-        half: halving.time,
-        accepted: state.accepted,
-        rejected: state.rejected,
-        stop,
-    })
 }
 
 /// All of them on a GPU, in groups that fit.

@@ -12,6 +12,7 @@
 //! name and parameter.
 #![forbid(unsafe_code)]
 
+mod action;
 mod choose;
 mod dataset;
 mod dft;
@@ -30,6 +31,7 @@ mod spec;
 mod table;
 mod transform;
 
+pub use action::{Action, ActionError, Resample, Tap};
 pub use dataset::{Dataset, Labels, Split};
 pub use dft::{Frequency, Phase, dft_basis, dft_frequencies, dft_vector};
 pub use direction::Direction;

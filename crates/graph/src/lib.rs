@@ -35,5 +35,7 @@ pub use ir::{Graph, Node, NodeId, Padding, Param, ParamId, Role, Shape, Window};
 pub use law::{Law, Parametrisation};
 pub use names::nearest;
 pub use op::{Affine, ChannelWeights, Divisor, Facts, Norm, Op, Pairs, Passage, Rotation, Support};
-pub use summary::{LayerSummary, Outline, OutlineStep, Repeat, Summary, multiplications};
+pub use summary::{
+    LayerSummary, Outline, OutlineStep, Reach, Repeat, Summary, multiplications, reaches,
+};
 pub use zoo::{ZooEntry, ZooOptions, zoo, zoo_list};

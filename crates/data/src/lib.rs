@@ -14,6 +14,7 @@
 
 mod choose;
 mod dataset;
+pub mod deform;
 mod dft;
 mod direction;
 mod error;

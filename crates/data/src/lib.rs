@@ -15,6 +15,7 @@
 mod action;
 mod choose;
 mod dataset;
+pub mod deform;
 mod dft;
 mod direction;
 mod error;

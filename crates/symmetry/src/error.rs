@@ -31,14 +31,14 @@ pub enum SymmetryError {
     #[error(transparent)]
     Train(#[from] TrainError),
     /// Outputs that are no numbers.
-    #[error("{network}: {what} of image {image} is not a finite number; give other weights, or data of another size")]
+    #[error(
+        "{network}: {what} is not a finite number; give other weights, or data of another size"
+    )]
     NotFinite {
         /// The architecture.
         network: String,
-        /// Which value.
+        /// Which value, of what.
         what: String,
-        /// Of which image.
-        image: usize,
     },
     /// More than the machine has.
     #[error(transparent)]

@@ -7,6 +7,8 @@ mod layers;
 mod maps;
 pub mod stability;
 mod subject;
+mod value;
 
 pub use error::SymmetryError;
-pub use subject::{Images, Subject};
+pub use subject::{Images, Learnt, Origin, Subject, noise};
+pub use value::Value;

@@ -178,7 +178,9 @@ impl<T: Number> Subject<T> {
             first: state.step,
             total,
             words: format!("training, {}", counted(total, "step")),
-            bytes: self.problem.memory(size_of::<T>(), 4, config.batch_size.on(samples.len())),
+            bytes: self
+                .problem
+                .memory(size_of::<T>(), 4, config.batch_size.on(samples.len())),
         });
         let sets = (samples, self.problem.test());
         let mut trainer = Trainer::on(setup.place(), graph, config, sets, state)?;
@@ -203,7 +205,10 @@ struct Watch<'a> {
 
 impl<T: Number> train::Observer<T> for Watch<'_> {
     fn on_step(&mut self, state: &State<T>, _total: u64) -> Control {
-        match self.observer.advance(state.step, &|| Some(state.to_bytes())) {
+        match self
+            .observer
+            .advance(state.step, &|| Some(state.to_bytes()))
+        {
             Ok(()) => Control::Continue,
             Err(stopped) => {
                 self.stopped = Some(stopped);

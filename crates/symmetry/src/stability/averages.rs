@@ -3,48 +3,10 @@
 //! R_f = ⟨‖f(τx) − f(x)‖²⟩ / ⟨‖f(x + η) − f(x)‖²⟩ (eq. 4); D_f and G_f (eq. 5) are its numerator and denominator, each over
 //! ⟨‖f(x) − f(z)‖²⟩.
 
-use polariscope_stats::{Interval, bootstrap};
-use serde::{Deserialize, Serialize};
-
 use super::{Average, Pairs};
 
 /// Neighbours in a resample whose distances stand for those of all its pairs.
 const NEIGHBOURS: usize = 8;
-
-/// A statistic with its interval over images.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Value {
-    /// The statistic.
-    pub value: f64,
-    /// 95 %.
-    pub low: f64,
-    /// 95 %.
-    pub high: f64,
-}
-
-impl Value {
-    pub(super) fn new(value: f64, interval: Option<Interval>) -> Self {
-        Value {
-            value,
-            low: interval.map_or(f64::NAN, |i| i.low),
-            high: interval.map_or(f64::NAN, |i| i.high),
-        }
-    }
-
-    /// `0.42 (0.38 to 0.47)`.
-    pub fn words(&self) -> String {
-        use polariscope_report::pretty;
-        match self.low.is_finite() && self.high.is_finite() {
-            true => format!(
-                "{} ({} to {})",
-                pretty(self.value),
-                pretty(self.low),
-                pretty(self.high)
-            ),
-            false => pretty(self.value),
-        }
-    }
-}
 
 /// Squared changes, image after image: `width` numbers for each, whose sum is ‖·‖².
 #[derive(Clone, Debug)]
@@ -57,11 +19,6 @@ impl Changes {
     /// From the squares of each coordinate, or from their sums alone (`width` 1).
     pub fn new(width: usize, squares: Vec<f64>) -> Self {
         Changes { width, squares }
-    }
-
-    /// How many images.
-    pub fn images(&self) -> usize {
-        self.squares.len() / self.width
     }
 
     /// ⟨·⟩ over chosen images.
@@ -82,17 +39,6 @@ impl Changes {
 pub(super) fn ratio(how: Average, moved: &Changes, noisy: &Changes, at: &[usize]) -> Option<f64> {
     let (a, b) = (moved.average(how, at), noisy.average(how, at));
     (b > 0.0).then(|| a / b)
-}
-
-/// A statistic of all images with its interval; the same seed sees the same resamples.
-pub(super) fn over_images(
-    images: usize,
-    seed: u64,
-    statistic: impl Fn(&[usize]) -> Option<f64>,
-) -> Value {
-    let all: Vec<usize> = (0..images).collect();
-    let value = statistic(&all).unwrap_or(f64::NAN);
-    Value::new(value, bootstrap(images, seed, statistic))
 }
 
 /// ‖f(x) − f(z)‖² of all pairs of images.
@@ -143,7 +89,9 @@ impl Distances {
     }
 
     fn of(&self, pairs: impl Iterator<Item = (usize, usize)>) -> f64 {
-        let mut found: Vec<f64> = pairs.map(|(i, j)| self.squares[i * self.images + j]).collect();
+        let mut found: Vec<f64> = pairs
+            .map(|(i, j)| self.squares[i * self.images + j])
+            .collect();
         match self.how {
             (Average::Mean, Pairs::Distinct) => found.iter().sum::<f64>() / found.len() as f64,
             _ => median(&mut found),

@@ -2,22 +2,22 @@
 
 use polariscope_data::deform::Deformations;
 use polariscope_diff::Number;
-use polariscope_graph::{Graph, Shape};
+use polariscope_graph::Graph;
 use polariscope_lens::{Observer, Work};
 use polariscope_random::Stream;
 use polariscope_report::counted;
 
 use super::averages::{Changes, median};
 use super::{Average, Question, Radius};
+use crate::SymmetryError;
 use crate::layers::Layer;
 use crate::maps::Maps;
 use crate::subject::{Images, Known};
-use crate::SymmetryError;
 
 /// Tasks between two looks at the progress. Fixed, so that no result depends on it.
 const TASKS: usize = 16;
 
-/// Images, deformed and with noise.
+/// Images, deformed and with noise: of noise its directions and lengths, so that sums are made in the precision of the network.
 pub(super) struct Changed {
     /// Numbers in an image.
     pub pixels: usize,
@@ -25,8 +25,10 @@ pub(super) struct Changed {
     pub clean: Vec<f32>,
     /// τx, by displacement.
     pub deformed: Vec<Vec<f32>>,
-    /// x + η, by displacement.
-    pub noisy: Vec<Vec<f32>>,
+    /// η/‖η‖, image after image.
+    directions: Vec<f64>,
+    /// ‖η‖ by displacement, image after image.
+    lengths: Vec<Vec<f64>>,
     /// ⟨‖τx − x‖⟩, by displacement.
     pub radii: Vec<f64>,
 }
@@ -42,28 +44,21 @@ impl Changed {
         let pixels = images.shape.len();
         let seed = question.setup.seed;
         let between = question.rules.interpolation;
+        let stream = |i: usize| Stream::new(seed, i as u64, "stability.deformation");
         let each = |temperature: f64| {
-            let mut out = vec![0.0; images.x.len()];
-            for (i, (x, out)) in images
-                .x
-                .chunks_exact(pixels)
-                .zip(out.chunks_exact_mut(pixels))
-                .enumerate()
-            {
-                let stream = Stream::new(seed, i as u64, "stability.deformation");
-                let field = deformations.draw(temperature, &stream);
-                field.apply(x, between, out);
-            }
+            let mut out = images.x.to_vec();
+            let channels = pixels / deformations.n().pow(2);
+            deformations.apply_all(temperature, stream, between, channels, images.x, &mut out);
             out
         };
         // Interpolation blurs even where nothing moves.
         let clean = each(0.0);
-        let directions = directions(images.len(), pixels, seed);
         let mut changed = Changed {
             pixels,
             clean,
             deformed: Vec::new(),
-            noisy: Vec::new(),
+            directions: directions(images.len(), pixels, seed),
+            lengths: Vec::new(),
             radii: Vec::new(),
         };
         for &temperature in temperatures {
@@ -73,37 +68,38 @@ impl Changed {
                 Average::Mean => own.iter().sum::<f64>() / own.len() as f64,
                 Average::Median | Average::Coordinates => median(&mut own.clone()),
             };
-            let mut noisy = changed.clean.clone();
-            let noise = noisy
-                .chunks_exact_mut(pixels)
-                .zip(directions.chunks_exact(pixels));
-            for (i, (x, direction)) in noise.enumerate() {
-                let length = match question.rules.radius {
-                    Radius::Common => radius,
-                    Radius::Own => own[i],
-                };
-                x.iter_mut()
-                    .zip(direction)
-                    .for_each(|(x, d)| *x = (f64::from(*x) + length * d) as f32);
-            }
+            changed.lengths.push(match question.rules.radius {
+                Radius::Common => vec![radius; own.len()],
+                Radius::Own => own,
+            });
             changed.deformed.push(deformed);
-            changed.noisy.push(noisy);
             changed.radii.push(radius);
         }
         changed
     }
 
+    /// x + η of an image, at a displacement.
+    pub fn noisy(&self, i: usize, displacement: usize) -> impl Iterator<Item = f64> {
+        let length = self.lengths[displacement][i];
+        let own = i * self.pixels..(i + 1) * self.pixels;
+        let moved = self.clean[own.clone()].iter().zip(&self.directions[own]);
+        moved.map(move |(x, d)| f64::from(*x) + length * d)
+    }
+
     /// x, then every τx, then every x + η of some images, one image after the other.
     fn group<T: Number>(&self, images: std::ops::Range<usize>) -> Vec<T> {
-        let all = || {
-            std::iter::once(&self.clean)
-                .chain(&self.deformed)
-                .chain(&self.noisy)
-        };
-        let rows = images.flat_map(|i| {
-            all().flat_map(move |set| set[i * self.pixels..(i + 1) * self.pixels].iter())
-        });
-        rows.map(|&x| T::from_f64(f64::from(x))).collect()
+        let displacements = self.deformed.len();
+        let mut all = Vec::with_capacity(images.len() * (1 + 2 * displacements) * self.pixels);
+        for i in images {
+            for set in std::iter::once(&self.clean).chain(&self.deformed) {
+                let own = &set[i * self.pixels..(i + 1) * self.pixels];
+                all.extend(own.iter().map(|&x| T::from_f64(f64::from(x))));
+            }
+            for k in 0..displacements {
+                all.extend(self.noisy(i, k).map(T::from_f64));
+            }
+        }
+        all
     }
 }
 
@@ -195,7 +191,9 @@ pub(super) fn look<T: Number>(
         for (plain, found) in maps.see_each(wave, make, read)? {
             seen.outputs.extend(plain);
             for (all, one) in squares.iter_mut().zip(found) {
-                all.iter_mut().zip(one).for_each(|(all, one)| all.extend(one));
+                all.iter_mut()
+                    .zip(one)
+                    .for_each(|(all, one)| all.extend(one));
             }
         }
         let done = wave.last().map_or(0, |&(_, last)| last);
@@ -205,13 +203,13 @@ pub(super) fn look<T: Number>(
     if let Some(i) = seen.outputs.iter().position(|x| !x.is_finite()) {
         return Err(SymmetryError::NotFinite {
             network: graph.name.clone(),
-            what: format!("output {}", i % outputs),
-            image: i / outputs,
+            what: format!("output {} of image {}", i % outputs, i / outputs),
         });
     }
     for (sets, width) in squares.into_iter().zip(widths) {
         let mut sets = sets.into_iter().map(|s| Changes::new(width, s));
-        seen.deformed.push(sets.by_ref().take(displacements).collect());
+        seen.deformed
+            .push(sets.by_ref().take(displacements).collect());
         seen.noisy.push(sets.collect());
     }
     Ok(seen)
@@ -235,14 +233,4 @@ fn measured<T: Number>(rows: &[T], row: usize, group: usize, width: usize) -> Ve
         }
     }
     found
-}
-
-/// Rows and columns of square images.
-pub(super) fn side(shape: Shape) -> Result<usize, SymmetryError> {
-    match shape {
-        Shape::Image { height, width, .. } if height == width => Ok(height),
-        other => Err(SymmetryError::Question(format!(
-            "deformations are of square images, and these are {other}: give data of square images"
-        ))),
-    }
 }

@@ -5,13 +5,13 @@ use polariscope_diff::Number;
 use polariscope_lens::{Observer, afford};
 use polariscope_stats::Estimate;
 
-use super::answer::{Answer, Change, Depth, Network, Point, Shown, Summary};
-use super::averages::{Distances, over_images, ratio};
-use super::changes::{Changed, Seen, look, side};
 use super::Question;
+use super::answer::{Answer, Change, Depth, Network, Point, Shown, Summary};
+use super::averages::{Changes, Distances, ratio};
+use super::changes::{Changed, Seen, look};
 use crate::layers::{Layer, layers};
 use crate::subject::{Images, need_images};
-use crate::{Subject, SymmetryError};
+use crate::{Origin, Subject, SymmetryError, Value};
 
 /// Displacements beside the one asked for, between the limits.
 const SWEEP: usize = 5;
@@ -48,15 +48,11 @@ impl<'a, T: Number> Job<'a, T> {
         need_images(&subject.problem.graph)?;
         let images = Images::of(&subject.problem.data, question.images)?;
         let rules = &question.rules;
-        let deformations =
-            Deformations::new(side(images.shape)?, question.cutoff, rules.modes)?;
+        let deformations = Deformations::of(images.shape, question.cutoff, rules.modes)?;
         let convention = rules.displacement_is;
         let temperature = deformations.temperature(question.displacement, convention)?;
         deformations.check(temperature)?;
-        let (sweep, asked) = sweep(
-            (question.displacement, temperature),
-            deformations.range(),
-        );
+        let (sweep, asked) = sweep((question.displacement, temperature), deformations.range());
         // Every image once as it is, and twice for each displacement.
         let numbers = images.x.len() * (1 + 2 * sweep.len());
         afford(4.0 * numbers as f64, "give fewer ‹images›")?;
@@ -116,13 +112,7 @@ impl<'a, T: Number> Job<'a, T> {
         })
     }
 
-    fn network(
-        &self,
-        origin: crate::Origin,
-        layers: &[Layer],
-        changed: &Changed,
-        seen: &Seen,
-    ) -> Network {
+    fn network(&self, origin: Origin, layers: &[Layer], changed: &Changed, seen: &Seen) -> Network {
         let how = self.question.rules.average;
         let n = self.images.len();
         let seed = self.question.setup.seed;
@@ -131,8 +121,8 @@ impl<'a, T: Number> Job<'a, T> {
         let whole: Vec<usize> = (0..n).collect();
         let point = |k: usize| {
             let (moved, noisy) = (&seen.deformed[last][k], &seen.noisy[last][k]);
-            let normed = |changes: &super::averages::Changes| {
-                let mut value = over_images(n, seed, |at| {
+            let normed = |changes: &Changes| {
+                let mut value = Value::over_images(n, seed, |at| {
                     Some(changes.average(how, at) / distances.resampled(at))
                 });
                 value.value = changes.average(how, &whole) / all;
@@ -146,7 +136,7 @@ impl<'a, T: Number> Job<'a, T> {
                 radius: changed.radii[k],
                 deformation: normed(moved),
                 noise: normed(noisy),
-                relative: over_images(n, seed, |at| ratio(how, moved, noisy, at)),
+                relative: Value::over_images(n, seed, |at| ratio(how, moved, noisy, at)),
             }
         };
         let depth = |(k, layer): (usize, &Layer)| {
@@ -154,7 +144,7 @@ impl<'a, T: Number> Job<'a, T> {
             Depth {
                 layer: layer.name.clone(),
                 depth: layer.depth,
-                relative: over_images(n, seed, |at| ratio(how, moved, noisy, at)),
+                relative: Value::over_images(n, seed, |at| ratio(how, moved, noisy, at)),
             }
         };
         Network {
@@ -174,21 +164,26 @@ impl<'a, T: Number> Job<'a, T> {
         let last = before.deformed.len() - 1;
         let whole: Vec<usize> = (0..n).collect();
         let pairs = [before, after].map(|seen| self.distances(seen));
-        let of = |sets: [&Vec<Vec<super::averages::Changes>>; 2]| {
+        let of = |sets: [&Vec<Vec<Changes>>; 2]| {
             let [a, b] = sets.map(|s| &s[last][self.asked]);
             let quotient = |at: &[usize], norms: [f64; 2]| {
                 let (a, b) = (a.average(how, at) / norms[0], b.average(how, at) / norms[1]);
                 (a > 0.0).then(|| b / a)
             };
-            let mut value = over_images(n, seed, |at| {
+            let mut value = Value::over_images(n, seed, |at| {
                 quotient(at, [0, 1].map(|i| pairs[i].resampled(at)))
             });
             value.value = quotient(&whole, [0, 1].map(|i| pairs[i].average())).unwrap_or(f64::NAN);
             value
         };
-        let relative = over_images(n, seed, |at| {
+        let relative = Value::over_images(n, seed, |at| {
             let of = |seen: &Seen| {
-                ratio(how, &seen.deformed[last][self.asked], &seen.noisy[last][self.asked], at)
+                ratio(
+                    how,
+                    &seen.deformed[last][self.asked],
+                    &seen.noisy[last][self.asked],
+                    at,
+                )
             };
             Some(of(after)? / of(before)?).filter(|x| x.is_finite())
         });
@@ -219,7 +214,11 @@ impl<'a, T: Number> Job<'a, T> {
             };
             f64::from(found != class)
         };
-        let wrong: Vec<f64> = outputs.chunks_exact(width).zip(classes).map(wrong).collect();
+        let wrong: Vec<f64> = outputs
+            .chunks_exact(width)
+            .zip(classes)
+            .map(wrong)
+            .collect();
         Estimate::mean(&wrong)
     }
 
@@ -234,19 +233,26 @@ impl<'a, T: Number> Job<'a, T> {
             image: i,
             clean: own(&changed.clean, i),
             deformed: own(&changed.deformed[self.asked], i),
-            noisy: own(&changed.noisy[self.asked], i),
+            noisy: {
+                let x: Vec<f32> = changed.noisy(i, self.asked).map(|x| x as f32).collect();
+                viewer.picture(&x)
+            },
         };
         (0..self.images.len().min(PICTURES)).map(shown).collect()
     }
 }
 
 /// (δ, T) from limit to limit, with the asked one among them, and where it stands. δ² grows as T by either convention.
-fn sweep((displacement, temperature): (f64, f64), (low, high): (f64, f64)) -> (Vec<(f64, f64)>, usize) {
+fn sweep(
+    (displacement, temperature): (f64, f64),
+    (low, high): (f64, f64),
+) -> (Vec<(f64, f64)>, usize) {
     let [low, high] = [low, high].map(|t| displacement * (t / temperature).sqrt());
     let (low, high) = (low * WITHIN, high / WITHIN);
     let place = |k: usize| low * (high / low).powf(k as f64 / (SWEEP - 1) as f64);
     // A place that is nearly the asked one would say the same again.
-    let near = |d: f64| (d / displacement).ln().abs() < 0.5 * (high / low).ln() / (SWEEP - 1) as f64;
+    let near =
+        |d: f64| (d / displacement).ln().abs() < 0.5 * (high / low).ln() / (SWEEP - 1) as f64;
     let mut places: Vec<f64> = (0..SWEEP).map(place).filter(|&d| !near(d)).collect();
     places.push(displacement);
     places.sort_unstable_by(f64::total_cmp);

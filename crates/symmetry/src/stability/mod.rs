@@ -7,20 +7,18 @@
 //! [`Deformations`]: polariscope_data::deform::Deformations
 //!
 //! ```
-//! use polariscope_data::Dataset;
 //! use polariscope_graph::{ZooOptions, zoo};
 //! use polariscope_lens::Quiet;
 //! use polariscope_symmetry::stability::{Question, answer};
-//! use polariscope_symmetry::{Learnt, Subject};
+//! use polariscope_symmetry::{Learnt, Subject, noise};
 //! use polariscope_train::Problem;
 //!
-//! let data = Dataset::load("digits?train=2&test=40&seed=1")?;
-//! let options = ZooOptions { input: Some(data.shape), ..ZooOptions::default() };
-//! let graph = zoo("lenet", &options)?;
+//! let data = noise("1x20x20".parse()?, 40, 0);
+//! let graph = zoo("lenet", &ZooOptions::with_input(data.shape))?;
 //! let subject = Subject::<f32> { problem: Problem { graph, data }, learnt: Learnt::Nothing };
 //! let question = Question { images: 40, ..Question::default() };
 //! let summary = answer(&subject, &question, &mut Quiet)?.summary;
-//! // Untrained networks cannot tell deformations from noise.
+//! // What makes networks stable is learnt.
 //! assert!(summary.networks[0].asked().relative.value > 0.1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,7 +32,6 @@ mod question;
 mod words;
 
 pub use answer::{Answer, Change, Depth, Network, Point, Shown, Summary};
-pub use averages::Value;
 pub use job::{Job, answer};
 pub use page::{page, sections};
 pub use question::{Average, Pairs, Question, Radius, Rules};

@@ -54,6 +54,15 @@ pub enum Average {
     Coordinates,
 }
 
+impl Average {
+    /// Every name with its meaning.
+    pub const ALL: [(&'static str, Average); 3] = [
+        ("median", Average::Median),
+        ("mean", Average::Mean),
+        ("coordinates", Average::Coordinates),
+    ];
+}
+
 /// ‖η‖.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,6 +74,11 @@ pub enum Radius {
     Own,
 }
 
+impl Radius {
+    /// Every name with its meaning.
+    pub const ALL: [(&'static str, Radius); 2] = [("common", Radius::Common), ("own", Radius::Own)];
+}
+
 /// What ⟨‖f(x) − f(z)‖²⟩ is taken over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -74,6 +88,12 @@ pub enum Pairs {
     Distinct,
     /// All pairs, those of an image with itself too, and their median: as in the code of the source.
     All,
+}
+
+impl Pairs {
+    /// Every name with its meaning.
+    pub const ALL: [(&'static str, Pairs); 2] =
+        [("distinct", Pairs::Distinct), ("all", Pairs::All)];
 }
 
 impl Default for Rules {

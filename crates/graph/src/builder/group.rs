@@ -50,7 +50,7 @@ impl Builder {
             ("dilation", window.dilation),
         ] {
             if h != w {
-                let wanted = "one number: only a square turns into itself";
+                let wanted = "square, so that it can be turned";
                 return Err(setting_error(
                     layer,
                     name,

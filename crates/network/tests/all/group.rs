@@ -4,8 +4,9 @@
 //! Bug class: an element taken for its inverse, taps turned the wrong way round, a parameter that tells elements apart.
 
 use polariscope_diff::{Number, Program};
-use polariscope_graph::{Graph, Group, NodeId, Shape, ZooOptions, zoo};
+use polariscope_graph::{Graph, Group, NodeId, Shape, ZooOptions, parse_file, zoo};
 use polariscope_network::{Mode, Network, Weights, lower};
+use serde_json::Value;
 
 /// Numbers in ±1, the same at every call.
 fn noise(length: usize, draw: usize) -> Vec<f64> {
@@ -145,5 +146,56 @@ fn maps_move_by_the_regular_representation() {
             .collect();
         assert_eq!(over.iter().filter(|is| **is).count() + 1, first.unwrap());
         assert!(over[1..first.unwrap()].iter().all(|is| *is));
+    }
+}
+
+/// The layers of p4-cnn by escnn, `bench/group_fixtures`, whose filters are those of f32: every map to 1e-6.
+#[test]
+fn layers_agree_with_escnn() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let text = std::fs::read(folder.join("escnn.json")).unwrap();
+    let fixture: Value = serde_json::from_slice(&text).unwrap();
+    let list = |value: &Value| -> Vec<f64> {
+        let numbers = value.as_array().unwrap().iter();
+        numbers.map(|v| v.as_f64().unwrap()).collect()
+    };
+    for name in ["p4", "p4m"] {
+        let file = format!(
+            r#"input = [2, 6, 6]
+            layers = [
+              {{ op = "{name}-conv", channels = 2, kernel = 3, padding = 1, bias = false }}, {{ op = "batch-norm" }},
+              {{ op = "relu" }}, {{ op = "max-pool", size = 2 }},
+              {{ op = "{name}-conv", channels = 2, kernel = 3, padding = 1, bias = false }}, {{ op = "group-pool" }},
+            ]"#
+        );
+        let graph = parse_file(&file, name, &ZooOptions::default()).unwrap();
+        let own = &fixture[name];
+        let [norm, weights] = ["norm", "weights"].map(|key| own[key].as_array().unwrap());
+        // The file's order: lifting weight, γ, β, mean, variance, second weight.
+        let values = [
+            &weights[0],
+            &norm[0],
+            &norm[1],
+            &norm[2],
+            &norm[3],
+            &weights[1],
+        ]
+        .map(list);
+        let x: Vec<f64> = (0..72)
+            .map(|k| (0.37 * (k * k) as f64 + 0.2).sin())
+            .collect();
+        let lowered = lower(&graph, 1, Mode::Evaluate);
+        let program = Program::new(&lowered.trace, &lowered.nodes[1..]);
+        let leaves: Vec<&[f64]> = std::iter::once(&x)
+            .chain(&values)
+            .map(Vec::as_slice)
+            .collect();
+        let maps = program.evaluate::<f64>(&leaves);
+        let expected = own["maps"].as_array().unwrap();
+        assert_eq!(maps.len(), expected.len());
+        for (node, (map, expected)) in graph.nodes[1..].iter().zip(maps.iter().zip(expected)) {
+            let error = apart(&list(expected), map);
+            assert!(error < 1e-6, "{name}, layer {}: {error:e}", node.layer);
+        }
     }
 }

@@ -293,7 +293,7 @@ impl Walk<'_> {
         let (input, output) = (Grid::of(read), Grid::of(made));
         let reads = |p: usize, tap: usize| source(window, &input, &output, p, tap);
         let sizes = [input.positions(), output.positions()];
-        let places = carried(reads, sizes, &taps, order).ok_or_else(|| {
+        let places = carried(reads, reads, sizes, &taps, order).ok_or_else(|| {
             let [sy, sx] = window.stride;
             format!(
                 "slides windows of {kh}x{kw} with stride {sy}x{sx} over {}x{} positions{}, and the motion does not carry them \
@@ -331,25 +331,35 @@ impl Walk<'_> {
             row * k + column
         };
         // Place (g, p) reads element gh through tap gt with the weight (h, t).
-        let reads = |place: usize, weight: usize| {
-            let (g, p) = (place / d, place % d);
-            let from = source(over.window, &input, &output, p, turned(g, weight % t))?;
-            Some(Group::product(g, weight / t) % over.elements * n + from)
+        let reads = |g: usize| {
+            move |p: usize, weight: usize| {
+                let from = source(over.window, &input, &output, p, turned(g, weight % t))?;
+                Some(Group::product(g, weight / t) % over.elements * n + from)
+            }
         };
-        let sizes = [over.elements * n, over.group.order() * d];
-        // A motion a of the group moves no weight; any other takes (h, t) to (aha⁻¹, at).
+        let sizes = [over.elements * n, d];
         let a = self.motion.element();
-        let conjugate = |weight: usize| {
-            let h = Group::product(Group::product(a, weight / t), Group::inverse(a));
-            h % over.elements * t + turned(a, weight % t)
+        let conjugate = |h: usize| Group::product(Group::product(a, h), Group::inverse(a));
+        let places = |taps: &[usize], to: &dyn Fn(usize) -> usize| {
+            let mut places = Vec::new();
+            for g in 0..over.group.order() {
+                let to = Some(to(g)).filter(|to| *to < over.group.order())?;
+                let own = carried(reads(g), reads(to), sizes, taps, order)?;
+                places.extend(own.iter().map(|p| to * d + p));
+            }
+            Some(places)
         };
-        let weights = 0..over.elements * t;
-        let ways = [weights.clone().collect(), weights.map(conjugate).collect()];
-        let mut ways = ways.into_iter().filter_map(|taps: Vec<usize>| {
-            let places = carried(reads, sizes, &taps, order)?;
-            Some((taps, places))
-        });
-        ways.next().ok_or_else(|| {
+        // A motion a of the group takes (g, p) to (ag, ap) and moves no weight. Any other takes element g to aga⁻¹, and
+        // weight (h, t) to (aha⁻¹, at).
+        let count = over.elements * t;
+        let still: Vec<usize> = (0..count).collect();
+        let moved: Vec<usize> = (0..count)
+            .map(|w| conjugate(w / t) % over.elements * t + turned(a, w % t))
+            .collect();
+        let of_the_group = places(&still, &|g| Group::product(a, g)).map(|places| (still, places));
+        let found =
+            of_the_group.or_else(|| places(&moved, &conjugate).map(|places| (moved, places)));
+        found.ok_or_else(|| {
             format!(
                 "slides windows of {k}x{k} with stride {} over maps of {}x{}, and the motion does not carry them onto each other",
                 over.window.stride[0], input.height, input.width
@@ -366,19 +376,20 @@ struct Over<'a> {
     window: &'a Window,
 }
 
-/// Where the places go that read positions through taps, when positions (by `order`) and taps do; nothing where no place
-/// reads what has gone. `sizes` are positions and places.
+/// Where the places go that read positions through taps, when positions (by `order`) and taps go to those that other places
+/// read; nothing where none of those reads what has gone. `[n, d]` are positions and places.
 fn carried(
     reads: impl Fn(usize, usize) -> Option<usize>,
+    others: impl Fn(usize, usize) -> Option<usize>,
     [n, d]: [usize; 2],
     taps: &[usize],
     order: &[usize],
 ) -> Option<Vec<usize>> {
-    // The place whose tap reads a position, if one does.
+    // The other place whose tap reads a position, if one does.
     let mut reader = vec![None; taps.len() * n];
     for p in 0..d {
         for tap in 0..taps.len() {
-            if let Some(from) = reads(p, tap) {
+            if let Some(from) = others(p, tap) {
                 reader[tap * n + from] = Some(p);
             }
         }
@@ -393,7 +404,7 @@ fn carried(
             continue;
         };
         let to = reader[taps[tap] * n + order[from]]?;
-        let same = |tap: usize| reads(to, taps[tap]) == reads(p, tap).map(|from| order[from]);
+        let same = |tap: usize| others(to, taps[tap]) == reads(p, tap).map(|from| order[from]);
         if taken[to] || !(0..taps.len()).all(same) {
             return None;
         }
@@ -404,7 +415,7 @@ fn carried(
     let mut free = (0..d).filter(|&p| !taken[p]);
     for p in blank {
         let to = free.next()?;
-        if (0..taps.len()).any(|tap| reads(to, tap).is_some()) {
+        if (0..taps.len()).any(|tap| others(to, tap).is_some()) {
             return None;
         }
         places[p] = Some(to);

@@ -7,6 +7,7 @@ mod inverted;
 mod kernel;
 mod lenet;
 mod mlp;
+mod p4;
 mod resnet;
 mod resnet9;
 mod vgg;
@@ -138,7 +139,7 @@ impl ZooEntry {
 const MLP: &str = "mlp-LxN";
 
 /// Every name of the zoo.
-static ZOO: [ZooEntry; 35] = {
+static ZOO: [ZooEntry; 38] = {
     use Reads::{Anything, Images, Positions};
     use Sizes::{DepthWidth, DepthWidthKernel, Fixed};
     [
@@ -329,6 +330,27 @@ static ZOO: [ZooEntry; 35] = {
             Images,
             Fixed,
             vit::without_norm,
+        ),
+        entry(
+            "cnn",
+            "four 3x3 convolutions 16-32-32-64 with batch norm, two pools, global average pool",
+            Images,
+            Fixed,
+            p4::cnn,
+        ),
+        entry(
+            "p4-cnn",
+            "cnn over quarter turns: fields 8-16-16-32, as many parameters",
+            Images,
+            Fixed,
+            p4::p4,
+        ),
+        entry(
+            "p4m-cnn",
+            "cnn over quarter turns and mirror images: fields 6-11-12-22, as many parameters",
+            Images,
+            Fixed,
+            p4::p4m,
         ),
         entry(
             "fcn",

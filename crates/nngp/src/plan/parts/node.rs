@@ -92,7 +92,9 @@ impl Making<'_> {
             }
             Op::TakeToken { index } => self.mixing(node, blocks, End::Take { index: *index }),
             Op::Attention { .. } => self.attention(node, &blocks)?,
-            Op::MaxPool(_)
+            Op::GroupConv { .. }
+            | Op::GroupPool { .. }
+            | Op::MaxPool(_)
             | Op::BatchNorm { .. }
             | Op::Gate
             | Op::LayerScale { .. }

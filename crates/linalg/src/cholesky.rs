@@ -112,6 +112,13 @@ impl Cholesky {
         x
     }
 
+    /// L z: a draw with covariance A where z is white.
+    pub fn colour(&self, z: &[f64]) -> Vec<f64> {
+        let rows = self.l.chunks_exact(self.n).enumerate();
+        rows.map(|(i, row)| row[..=i].iter().zip(z).map(|(l, z)| l * z).sum())
+            .collect()
+    }
+
     /// ‖A⁻¹‖₁, from below. A is symmetric, so A⁻ᵀ is A⁻¹.
     fn inverse_norm(&self) -> f64 {
         let n = self.n;

@@ -276,4 +276,12 @@ mod tests {
         let worst = back.iter().zip(&x).map(|(a, b)| (a - b).abs());
         assert!(worst.fold(0.0, f64::max) < 1e-11);
     }
+
+    /// [[4, 2], [2, 5]] is L Lᵀ with the rows (2, 0) and (1, 2).
+    #[test]
+    fn colour_by_hand() {
+        let factor = Cholesky::new(&[4.0, 2.0, 2.0, 5.0], 2, 0.0).unwrap();
+        let found = factor.colour(&[3.0, -1.0]);
+        assert!((found[0] - 6.0).abs() < 1e-15 && (found[1] - 1.0).abs() < 1e-15);
+    }
 }

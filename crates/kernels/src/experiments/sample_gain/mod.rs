@@ -14,7 +14,7 @@ mod task;
 mod tests;
 mod view;
 
-use polariscope_experiment::{Cell, Claim, Design, Experiment, Scale, Select, Test, Wanted};
+use polariscope_experiment::{Cell, Claim, Design, Experiment, Select, Wanted, level};
 
 use super::ExperimentError;
 use gain::gain;
@@ -34,6 +34,11 @@ pub struct SampleGain {
     pub runs: u64,
     /// Seed of everything that is drawn.
     pub seed: u64,
+}
+
+/// The rows of a group and a target.
+fn at(group: &Group, target: &str) -> Select {
+    Select::of(&[("group", group.name), ("target", target)])
 }
 
 /// The measure of a kernel's error at P.
@@ -61,25 +66,18 @@ impl Experiment for SampleGain {
 
     fn claims(&self) -> Vec<Claim> {
         let (low, high) = EXPECTED;
+        let wanted = Wanted::Near {
+            value: (low + high) / 2.0,
+            tolerance: (high - low) / 2.0,
+        };
         let claim = |group: &Group, target: &str| {
             Claim::new(
                 format!(
-                    "{}, {target} target: the gain is within {low} and {high} times |G| = {}",
+                    "{}, {target} target: the gain is {low} to {high} times |G| = {}",
                     group.name,
                     group.permutations().order()
                 ),
-                Test::Contrast {
-                    measure: "share",
-                    scale: Scale::Linear,
-                    terms: vec![(
-                        1.0,
-                        Select::of(&[("group", group.name), ("target", target)]),
-                    )],
-                    wanted: Wanted::Near {
-                        value: (low + high) / 2.0,
-                        tolerance: (high - low) / 2.0,
-                    },
-                },
+                level("share", at(group, target), wanted),
             )
         };
         let shifts = Group::ALL.iter().filter(|g| g.is_shift());

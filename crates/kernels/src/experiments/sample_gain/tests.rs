@@ -48,9 +48,12 @@ fn claims_hold_near_the_order_of_the_group_alone() {
     let table = made_up(&experiment, 0.8);
     let words = experiment.words(&table);
     assert!(
-        words.contains("shifts of 8, |G| = 8: 6.46 ± 0.04"),
+        words.contains("shifts of 8 6.46 ± 0.04 and 6.46 ± 0.04"),
         "{words}"
     );
+    assert!(words.contains("14 of 14 are below"), "{words}");
+    let beyond = experiment.words(&made_up(&experiment, 1.2));
+    assert!(beyond.contains("0 of 14 are below"), "{beyond}");
     assert_eq!(experiment.figures(&table).len(), 2);
     assert_eq!(experiment.summary(&table).rows.len(), 14);
 }

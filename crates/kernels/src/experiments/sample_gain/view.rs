@@ -1,14 +1,10 @@
 //! How gains are shown.
 
-use polariscope_experiment::{Answers, Grid, Select, Table, View, shown};
+use polariscope_experiment::{Answers, Claim, Grid, Outcome, Table, View, Wanted, level, shown};
 use polariscope_report::{Axis, Mark, Plot, Section, Series, pretty};
 
 use super::task::{Group, KERNELS, TARGETS};
-use super::{SampleGain, error_at};
-
-fn at(group: &Group, target: &str) -> Select {
-    Select::of(&[("group", group.name), ("target", target)])
-}
+use super::{SampleGain, at, error_at};
 
 impl View for SampleGain {
     fn name(&self) -> &'static str {
@@ -36,17 +32,21 @@ impl View for SampleGain {
 
     fn words(&self, table: &Table) -> String {
         let of = |group: &Group| {
-            let found = |target: &&str| {
+            let gains = TARGETS.iter().filter_map(|target| {
                 let mean = table.mean(&at(group, target), "gain")?;
-                Some(format!("{} ({target})", shown(Some(mean), 1.0)))
-            };
-            let found: Vec<String> = TARGETS.iter().filter_map(found).collect();
-            let order = group.permutations().order();
-            (!found.is_empty())
-                .then(|| format!("{}, |G| = {order}: {}", group.name, found.join(", ")))
+                Some(shown(Some(mean), 1.0))
+            });
+            let gains: Vec<String> = gains.collect();
+            (!gains.is_empty()).then(|| format!("{} {}", group.name, gains.join(" and ")))
         };
         let all: Vec<String> = Group::ALL.iter().filter_map(of).collect();
-        format!("P_plain/P_inv at the same error. {}.", all.join("; "))
+        let targets = TARGETS.join(" and ");
+        format!(
+            "P_plain/P_inv at the same error, {targets} target: {}. {} of {} are below |G| by an interval of 95 %.",
+            all.join(", "),
+            below(table),
+            Group::ALL.len() * TARGETS.len(),
+        )
     }
 
     fn summary(&self, table: &Table) -> Grid {
@@ -74,11 +74,18 @@ impl View for SampleGain {
             Section::new("").figure(group.name, self.curves_of(table, group).draw(), "")
         });
         vec![
-            Section::new("Gain and size of the group").figure(
-                "gain",
-                gains(table).draw(),
-                "Dashed: one sample as good as |G|. Bands: a standard error over runs.",
-            ),
+            Section::new("Gain and size of the group")
+                .prose(
+                    "Regression with the averaged kernel on P samples is regression with the plain kernel on their |G| P images. The \
+                     gain is |G| where these teach as much as |G| P samples, and less where images of one sample are near each other, \
+                     as those of a nearly symmetric sample are. The rough target is a draw of the Gaussian process of the averaged \
+                     kernel, the smooth one a sum of waves averaged over the group.",
+                )
+                .figure(
+                    "gain",
+                    gains(table).draw(),
+                    "Dashed: one sample as good as |G|. Bands: a standard error over runs.",
+                ),
             Section::new("Learning curves and their shift")
                 .prose(
                     "Rough target. Dashed: the curve of the averaged kernel with P times the gain; it lies on that of the plain kernel \
@@ -121,6 +128,16 @@ impl SampleGain {
             series,
         }
     }
+}
+
+/// How many gains are below |G| by the interval of 95 %.
+fn below(table: &Table) -> usize {
+    let test = |group: &Group, target| level("share", at(group, target), Wanted::AtMost(1.0));
+    let all = Group::ALL
+        .iter()
+        .flat_map(|group| TARGETS.map(|target| test(group, target)));
+    let verdicts = all.map(|test| Claim::new("", test).judge(table).outcome);
+    verdicts.filter(|o| *o == Outcome::Holds).count()
 }
 
 /// P_plain/P_inv against |G|, a line for each kind of input and target.

@@ -2,6 +2,7 @@
 //!
 //! - [`inference`]: regression with a kernel: posterior, gradient descent at any time, ridge and ridgeless.
 //! - [`spheres`]: spectra of one-hidden-layer kernels on products of spheres, and what m samples can teach.
+//! - [`averaged`]: kernels averaged over a group of permutations.
 //! - [`symmetry`]: groups under which a learning system cannot tell data apart.
 //! - [`kernel`]: the matrices themselves, of infinite and of finite networks.
 //! - [`regress`]: a data set learnt with them.
@@ -14,6 +15,7 @@ mod error;
 mod matrix;
 mod number;
 
+pub mod averaged;
 pub mod controls;
 pub mod experiments;
 pub mod inference;

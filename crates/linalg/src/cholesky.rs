@@ -112,6 +112,13 @@ impl Cholesky {
         x
     }
 
+    /// L z: a draw with covariance A where z is white.
+    pub fn colour(&self, z: &[f64]) -> Vec<f64> {
+        let rows = self.l.chunks_exact(self.n).enumerate();
+        rows.map(|(i, row)| row[..=i].iter().zip(z).map(|(l, z)| l * z).sum())
+            .collect()
+    }
+
     /// ‖A⁻¹‖₁, from below. A is symmetric, so A⁻ᵀ is A⁻¹.
     fn inverse_norm(&self) -> f64 {
         let n = self.n;
@@ -268,5 +275,13 @@ mod tests {
         let back = factor.solve(&b, 1);
         let worst = back.iter().zip(&x).map(|(a, b)| (a - b).abs());
         assert!(worst.fold(0.0, f64::max) < 1e-11);
+    }
+
+    /// [[4, 2], [2, 5]] is L Lᵀ with the rows (2, 0) and (1, 2).
+    #[test]
+    fn colour_by_hand() {
+        let factor = Cholesky::new(&[4.0, 2.0, 2.0, 5.0], 2, 0.0).unwrap();
+        let found = factor.colour(&[3.0, -1.0]);
+        assert!((found[0] - 6.0).abs() < 1e-15 && (found[1] - 1.0).abs() < 1e-15);
     }
 }

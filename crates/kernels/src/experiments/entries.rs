@@ -3,7 +3,7 @@
 use polariscope_diff::Place;
 use polariscope_experiment::{About, Entry, Failure, Settings, Study};
 
-use super::{dide, rotations, spectra, symmetry_breaking};
+use super::{dide, rotations, sample_gain, spectra, symmetry_breaking};
 
 /// Makes an experiment of its settings.
 type Make = fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>;
@@ -29,11 +29,12 @@ impl Entry for Kernel {
 
 /// Every experiment of the lens.
 pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
-    let all: [&'static dyn Entry; 4] = [
+    let all: [&'static dyn Entry; 5] = [
         &rotations::ENTRY,
         &symmetry_breaking::ENTRY,
         &dide::ENTRY,
         &spectra::ENTRY,
+        &sample_gain::ENTRY,
     ];
     all.into_iter()
 }

@@ -6,6 +6,7 @@
 //! - [`SymmetryBreaking`] (Fig 2): VEC_n along τ_t ∈ O(C)^d and with its width moves from GAP_n to VEC_∞.
 //! - [`Dide`] (Fig 3): learning curves, and whether they bend.
 //! - [`Spectra`] (Fig 5): eigenvalues on products of spheres, and how they decay with the dimension.
+//! - [`SampleGain`]: how many samples a symmetry of the kernel saves.
 //!
 //! Each is made from settings with defaults of its own and brings its view; [`entries`] lists them.
 //!
@@ -19,6 +20,7 @@ mod finite;
 mod infinite;
 mod problem;
 mod rotations;
+mod sample_gain;
 mod settings;
 mod spectra;
 mod symmetry_breaking;
@@ -31,6 +33,7 @@ pub use finite::{Finite, Training};
 pub use infinite::{RIDGE, regression};
 pub use problem::{Part, Problem};
 pub use rotations::Rotations;
+pub use sample_gain::SampleGain;
 pub use settings::Sizes;
 pub use spectra::{Spectra, SpectraSizes};
 pub use symmetry_breaking::{Kept, SymmetryBreaking};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use polariscope_graph::Shape;
 use polariscope_random::Stream;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::error::DeformError;
 use super::field::Field;
@@ -13,7 +14,8 @@ use super::modes::{ModeRule, Modes};
 use super::sample::{Interpolation, Sampler};
 
 /// How a displacement δ belongs to a temperature.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Convention {
     /// Root of the mean square displacement over fields and the square: δ² = (T n²/2) Σ 1/(i² + j²).
     #[default]

@@ -1,7 +1,10 @@
 //! Images between their pixels.
 
+use serde::{Deserialize, Serialize};
+
 /// How the value between pixels comes from them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Interpolation {
     /// From the four pixels around it (eq. 15).
     #[default]

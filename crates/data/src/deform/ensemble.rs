@@ -15,7 +15,7 @@ use super::sample::{Interpolation, Sampler};
 
 /// How a displacement δ belongs to a temperature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
 pub enum Convention {
     /// Root of the mean square displacement over fields and the square: δ² = (T n²/2) Σ 1/(i² + j²).
     #[default]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which modes (i, j), i, j ≥ 1, a cutoff c keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
 pub enum ModeRule {
     /// i² + j² ≤ c².
     #[default]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the value between pixels comes from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
 pub enum Interpolation {
     /// From the four pixels around it (eq. 15).
     #[default]

@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use polariscope_data::Dataset;
 use polariscope_data::deform::{
     Convention, DeformError, Deformations, Field, Interpolation, ModeRule,
 };
@@ -351,5 +352,78 @@ fn refusals() {
     assert_eq!(
         one.temperature(1.0, Convention::Nominal),
         Err(DeformError::NoLogarithm)
+    );
+}
+
+fn message(spec: &str) -> String {
+    Dataset::load(spec).unwrap_err().to_string()
+}
+
+/// Every image of a data set by a field of its own, before its channels are standardised.
+#[test]
+fn of_a_data_set() {
+    let source = "random?shape=3x16x16&train=30&test=20&seed=5";
+    let (plain, deformed) = (
+        Dataset::load(source).unwrap(),
+        Dataset::load(&format!("{source}&deform=1,4")).unwrap(),
+    );
+    let d = ensemble(16, 4, ModeRule::Strict);
+    let t = d.temperature(1.0, Convention::Exact).unwrap();
+    for (name, plain, deformed) in [
+        ("train", &plain.train, &deformed.train),
+        ("test", &plain.test, &deformed.test),
+    ] {
+        assert_eq!(plain.y, deformed.y);
+        for (k, (x, y)) in plain.x.chunks(768).zip(deformed.x.chunks(768)).enumerate() {
+            let mut out = vec![0.0; 768];
+            let stream = Stream::new(5, k as u64, &format!("data.{name}.deform"));
+            d.draw(t, &stream)
+                .apply(x, Interpolation::Bilinear, &mut out);
+            assert_eq!(out, y);
+        }
+    }
+    let after = Dataset::load(&format!("{source}&deform=1,4&standardise")).unwrap();
+    let mean = after.train.x[..].iter().map(|&x| f64::from(x)).sum::<f64>();
+    assert!(mean.abs() < 1e-2 && after.train.x != deformed.train.x);
+    let one_set = Dataset::load(&format!("{source}&deform=1,4&pooled")).unwrap();
+    assert_eq!((one_set.train.len(), one_set.test.len()), (30, 20));
+
+    let refused = [
+        (
+            "random?deform=1,3",
+            "deform=1,3: deformations need square images, these are 10",
+        ),
+        (
+            "random?shape=1x8x9&deform=1,3",
+            "deform=1,3: deformations need square images, these are 1x8x9",
+        ),
+        (
+            "random?shape=1x4x4&deform=1,4",
+            "deform=1,4: images of 4x4 pixels are smaller than a mode of cutoff 4; take a cutoff of at most 3",
+        ),
+        (
+            "random?shape=1x8x8&deform=1,1",
+            "deform=1,1: a cutoff of 1 leaves no mode; take at least 2",
+        ),
+        (
+            "random?deform=1",
+            "deform=1: expected a displacement in pixels and a cutoff, such as 1,3",
+        ),
+        (
+            "random?deform=inf,3",
+            "deform=inf,3: expected a displacement in pixels and a cutoff, such as 1,3",
+        ),
+        (
+            "random?shape=1x32x32&deform=-1,3",
+            "deform=-1,3: a displacement is a number of pixels from 0, not -1",
+        ),
+    ];
+    for (spec, what) in refused {
+        assert_eq!(message(spec), format!("data '{spec}': {what}"));
+    }
+    let hot = message("random?shape=1x32x32&deform=1,15");
+    assert!(
+        hot.contains("deform=1,15: T = 5.880e-4 is above its upper limit 2.117e-4"),
+        "{hot}"
     );
 }

@@ -16,7 +16,7 @@ const RMS_EPS: f64 = 1e-6;
 
 /// Every op but the activations, with the keys it takes beside `op` and `name`.
 #[rustfmt::skip]
-const OPS: [(&str, &[&str]); 25] = [
+const OPS: [(&str, &[&str]); 28] = [
     ("conv", &["channels", "kernel", "stride", "dilation", "padding", "groups", "bias"]),
     ("local", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
     ("p4-conv", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),

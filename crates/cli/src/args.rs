@@ -18,6 +18,7 @@ use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
 use crate::verbs::completions::{CompletionsArgs, ManArgs};
+use crate::verbs::equivariance::EquivarianceArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
@@ -82,6 +83,8 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Find which transformations of its images a network follows or ignores, layer by layer
+    Equivariance(Box<EquivarianceArgs>),
     /// Measure how much less a network minds deformations of its images than noise
     Stability(Box<StabilityArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs

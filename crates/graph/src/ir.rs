@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Law, Op, Parametrisation};
+use crate::{Group, Law, Op, Parametrisation};
 
 /// Index of a node in [`Graph::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -235,6 +235,25 @@ impl Graph {
     /// Number of trainable numbers.
     pub fn parameter_count(&self) -> usize {
         self.trainable().map(|i| self.params[i].len()).sum()
+    }
+
+    /// The group that a node's maps are over: those of a group convolution and of what keeps their positions apart.
+    ///
+    /// Such a map has a number for every element g and every position; the maps of the elements lie one below the other,
+    /// element 0 first. Where the input goes to its image under g, so does this map with its elements: from (h, p) to
+    /// (gh, gp).
+    pub fn group(&self, node: NodeId) -> Option<Group> {
+        let mut node = &self.nodes[node.0];
+        loop {
+            match node.op {
+                Op::GroupConv { group, .. } => return Some(group),
+                _ if !matches!(node.shape, Shape::Image { .. }) => return None,
+                Op::Input | Op::Conv { .. } | Op::Local { .. } | Op::GroupPool { .. } => {
+                    return None;
+                }
+                _ => node = &self.nodes[node.inputs.first()?.0],
+            }
+        }
     }
 
     /// The parameter behind an id.

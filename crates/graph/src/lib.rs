@@ -34,6 +34,9 @@ pub use file::{load, parse_file, stated_input};
 pub use ir::{Graph, Node, NodeId, Padding, Param, ParamId, Role, Shape, Window};
 pub use law::{Law, Parametrisation};
 pub use names::nearest;
-pub use op::{Affine, ChannelWeights, Divisor, Facts, Norm, Op, Pairs, Passage, Rotation, Support};
+pub use op::{
+    Affine, ChannelWeights, Divisor, Facts, Group, Norm, Op, Pairs, Passage, Projection, Rotation,
+    Support,
+};
 pub use summary::{LayerSummary, Outline, OutlineStep, Repeat, Summary, multiplications};
 pub use zoo::{ZooEntry, ZooOptions, zoo, zoo_list};

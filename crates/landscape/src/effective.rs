@@ -223,11 +223,12 @@ fn scalable(graph: &Graph) -> usize {
             && readers[i]
                 .iter()
                 .all(|&reader| match graph.nodes[reader].op {
-                    Op::Dense { .. } | Op::Local { .. } => true,
+                    Op::Dense { .. } | Op::Local { .. } | Op::GroupConv { .. } => true,
                     Op::Conv { groups, .. } => groups == 1,
                     Op::Activation(activation) => homogeneous(activation) && divides[reader],
                     Op::Scale { .. }
                     | Op::Dropout { .. }
+                    | Op::GroupPool { .. }
                     | Op::MaxPool(_)
                     | Op::AvgPool(_)
                     | Op::GlobalAvgPool
@@ -250,7 +251,12 @@ fn scalable(graph: &Graph) -> usize {
     }
     let units = |(i, node): (usize, &polariscope_graph::Node)| {
         // The last node of a linear map: its bias where it has one, whose map nothing else reads.
-        let linear = |op: &Op| matches!(op, Op::Dense { .. } | Op::Conv { .. });
+        let linear = |op: &Op| {
+            matches!(
+                op,
+                Op::Dense { .. } | Op::Conv { .. } | Op::GroupConv { .. }
+            )
+        };
         let map = match node.op {
             Op::Bias { .. } => {
                 let input = node.inputs[0].0;

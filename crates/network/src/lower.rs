@@ -2,6 +2,8 @@
 //!
 //! Images are N×C×H×W, signals N×C×1×L, vectors N×F, tokens N×T×W.
 
+mod group;
+
 use polariscope_diff::{Conv, Function, Id, Trace, Window};
 use polariscope_graph::{self as graph, Activation, Graph, Node, Op, Padding, ParamId, Shape};
 
@@ -192,6 +194,16 @@ impl<'a> Lowering<'a> {
                 let y = self.local(x, weight, window, &shape);
                 self.t.scale(y, scale)
             }
+            Op::GroupConv {
+                weight,
+                scale,
+                window,
+                group,
+            } => {
+                let y = self.group_conv(x, weight, window, group, node.shape);
+                self.t.scale(y, scale)
+            }
+            Op::GroupPool { group, by } => self.group_pool(x, group, by, &shape),
             Op::Bias { bias, scale } => {
                 let b = self.channels(bias, &shape);
                 let b = self.t.scale(b, scale);

@@ -8,6 +8,7 @@ impl Builder {
     pub fn add(&mut self, inputs: &[NodeId], layer: &str) -> Result<NodeId, GraphError> {
         self.claim(layer)?;
         let (first, rest) = several(inputs, layer, "residual")?;
+        self.same_group(inputs, layer, "residual")?;
         let shape = self.shape(first);
         for &other in rest {
             if self.shape(other) != shape {
@@ -29,6 +30,9 @@ impl Builder {
             let wanted = "the same shape, or one number a channel";
             return Err(shape_error(layer, "gate", given, problem, wanted));
         }
+        if given == shape {
+            self.same_group(&[x, gate], layer, "gate")?;
+        }
         self.push(layer, Op::Gate, &[x, gate], shape)
     }
 
@@ -36,6 +40,7 @@ impl Builder {
     pub fn concat(&mut self, inputs: &[NodeId], layer: &str) -> Result<NodeId, GraphError> {
         self.claim(layer)?;
         let (first, rest) = several(inputs, layer, "concat")?;
+        self.same_group(inputs, layer, "concat")?;
         let mut shape = self.shape(first);
         for &other in rest {
             let given = self.shape(other);

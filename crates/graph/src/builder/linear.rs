@@ -17,11 +17,11 @@ pub enum HasBias {
 /// A convolution to be: stride, dilation and groups 1, no padding and a bias unless changed.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvSpec {
-    channels: usize,
-    window: Window,
-    groups: usize,
-    bias: HasBias,
-    pytorch: Option<PytorchLaws>,
+    pub(super) channels: usize,
+    pub(super) window: Window,
+    pub(super) groups: usize,
+    pub(super) bias: HasBias,
+    pub(super) pytorch: Option<PytorchLaws>,
 }
 
 impl ConvSpec {
@@ -136,6 +136,7 @@ impl Builder {
             ..
         } = spec;
         let input = self.shape(x);
+        self.plane(x, layer, op)?;
         let slid = slide(layer, op, input, &window)?;
         at_least_one(layer, op, "channels", channels)?;
         at_least_one(layer, op, "groups", groups)?;
@@ -178,6 +179,7 @@ impl Builder {
             channels, window, ..
         } = spec;
         let input = self.shape(x);
+        self.plane(x, layer, "local")?;
         let slid = slide(layer, "local", input, &window)?;
         at_least_one(layer, "local", "channels", channels)?;
         if spec.groups != 1 {
@@ -219,7 +221,7 @@ impl Builder {
         self.with_bias(x, layer, HasBias::Yes, pytorch)
     }
 
-    fn with_bias(
+    pub(super) fn with_bias(
         &mut self,
         y: NodeId,
         layer: &str,
@@ -269,7 +271,7 @@ pub(super) fn at_least_one(
     }
 }
 
-fn weights_too_large(layer: &str) -> GraphError {
+pub(super) fn weights_too_large(layer: &str) -> GraphError {
     GraphError::TooLarge {
         layer: layer.to_owned(),
         what: "the number of parameters",

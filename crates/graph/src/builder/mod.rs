@@ -4,6 +4,7 @@
 //! checked before anything is stored, so no input can make a graph that overflows or does not fit memory.
 
 mod combine;
+mod group;
 mod laws;
 mod linear;
 mod norm;

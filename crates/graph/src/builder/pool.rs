@@ -55,6 +55,7 @@ impl Builder {
         self.claim(layer)?;
         let input = self.shape(x);
         let slid = slide(layer, name, input, &window)?;
+        self.tiles(x, layer, name, &window)?;
         match window.padding {
             Padding::Valid | Padding::Same => {}
             Padding::Circular => {

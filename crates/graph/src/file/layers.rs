@@ -3,8 +3,8 @@
 use super::source::{Sizes, Table, Value};
 use crate::names::{hint, quote, shown};
 use crate::{
-    Activation, Builder, ConvSpec, GraphError, HasBias, NodeId, Nonlinearity, Padding, PoolSpec,
-    Shape,
+    Activation, Builder, ConvSpec, GraphError, Group, HasBias, NodeId, Nonlinearity, Padding,
+    PoolSpec, Projection, Shape,
 };
 
 /// Deepest nesting of residual, gate and concat.
@@ -16,9 +16,12 @@ const RMS_EPS: f64 = 1e-6;
 
 /// Every op but the activations, with the keys it takes beside `op` and `name`.
 #[rustfmt::skip]
-const OPS: [(&str, &[&str]); 22] = [
+const OPS: [(&str, &[&str]); 25] = [
     ("conv", &["channels", "kernel", "stride", "dilation", "padding", "groups", "bias"]),
     ("local", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
+    ("p4-conv", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
+    ("p4m-conv", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
+    ("group-pool", &["by"]),
     ("dense", &["features", "bias"]),
     ("bias", &[]),
     ("scale", &["by"]),
@@ -107,8 +110,10 @@ impl Layers<'_> {
             nesting,
         };
         let result = match op {
-            "conv" | "local" | "dense" | "bias" => self.linear(&layer, x),
-            "max-pool" | "avg-pool" | "global-avg-pool" | "flatten" => self.pool(&layer, x),
+            "conv" | "local" | "p4-conv" | "p4m-conv" | "dense" | "bias" => self.linear(&layer, x),
+            "max-pool" | "avg-pool" | "group-pool" | "global-avg-pool" | "flatten" => {
+                self.pool(&layer, x)
+            }
             "residual" | "gate" | "concat" => self.combine(&layer, x),
             "batch-norm" | "layer-norm" | "group-norm" | "rms-norm" => self.norm(&layer, x),
             "patch-embed" | "class-token" | "position" | "attention" | "take-token" => {
@@ -149,6 +154,8 @@ impl Layers<'_> {
                 }
                 match op {
                     "local" => self.builder.local(x, layer.path, spec),
+                    "p4-conv" => self.builder.group_conv(x, layer.path, Group::P4, spec),
+                    "p4m-conv" => self.builder.group_conv(x, layer.path, Group::P4m, spec),
                     _ => self.builder.conv(x, layer.path, spec),
                 }
             }
@@ -160,6 +167,10 @@ impl Layers<'_> {
         match layer.op {
             "flatten" => self.builder.flatten(x, layer.path),
             "global-avg-pool" => self.builder.global_avg_pool(x, layer.path),
+            "group-pool" => {
+                let by = projection(table)?;
+                self.builder.group_pool(x, layer.path, by)
+            }
             op => {
                 let size = self.sizes(table.need("size", "size = 2")?, x)?;
                 let mut spec = PoolSpec::new(size);
@@ -286,6 +297,20 @@ fn keys(op: &str) -> Option<&'static [&'static str]> {
 fn has_bias(table: &Table<'_>) -> Result<HasBias, GraphError> {
     let bias = table.get("bias").map_or(Ok(true), |v| v.truth())?;
     Ok(if bias { HasBias::Yes } else { HasBias::No })
+}
+
+fn projection(table: &Table<'_>) -> Result<Projection, GraphError> {
+    let Some(value) = table.get("by") else {
+        return Ok(Projection::Max);
+    };
+    match value.text()? {
+        "max" => Ok(Projection::Max),
+        "mean" => Ok(Projection::Mean),
+        other => {
+            let hint = hint(other, ["max", "mean"]);
+            Err(value.error(format!("unknown projection {}; {hint}", quote(other))))
+        }
+    }
 }
 
 fn padding(table: &Table<'_>) -> Result<Option<Padding>, GraphError> {

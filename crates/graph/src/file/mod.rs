@@ -16,6 +16,8 @@
 //! | op | keys (those in brackets may be left out) |
 //! |---|---|
 //! | `conv`, `local` | channels, kernel (stride = 1, dilation = 1, padding = 0, bias = true; conv: groups = 1) |
+//! | `p4-conv`, `p4m-conv` | as conv without groups: fields over turns, or turns and mirror images |
+//! | `group-pool` | (by = "max", or "mean"): fields to an image |
 //! | `dense` | features (bias = true) |
 //! | `bias`, `flatten`, `global-avg-pool`, `class-token`, `position` | |
 //! | `scale` · `dropout` | by · (rate = 0.5) |

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Op;
+use super::{Op, Projection};
 use crate::text::Short;
 use crate::{Activation, ParamId, Window};
 
@@ -291,6 +291,34 @@ impl Op {
                     scale: *scale,
                     window,
                 },
+            },
+            Op::GroupConv {
+                weight,
+                scale,
+                window,
+                group,
+            } => Facts {
+                name: group.conv(),
+                words: group.conv().into(),
+                parameters: vec![(*weight, *scale)],
+                weights: ChannelWeights::Shared(*weight),
+                support: Support::Window(window),
+                pairs: Pairs::Unknown("turned copies of one weight are correlated, and that has no rule here"),
+                rotation: Rotation::Ends("reads the input with turned copies of one weight (groups of those were not looked for)".into()),
+                passage: Passage::Other("whose weights come in turned copies"),
+            },
+            Op::GroupPool { by, .. } => Facts {
+                name: "group-pool",
+                words: match by {
+                    Projection::Max => "group-pool max".into(),
+                    Projection::Mean => "group-pool mean".into(),
+                },
+                parameters: Vec::new(),
+                weights: ChannelWeights::None,
+                support: Support::Same,
+                pairs: Pairs::Unknown("it joins turned copies of one weight, which are correlated"),
+                rotation: Rotation::Ends("joins maps over a group".into()),
+                passage: Passage::Other("which joins turned copies of one weight"),
             },
             &Op::Bias { bias, scale } => Facts {
                 name: "bias",

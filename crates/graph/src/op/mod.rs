@@ -1,12 +1,14 @@
 //! The op set. What interpreters may assume of an op is declared with it, in [`facts`].
 
 mod facts;
+mod group;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Activation, ParamId, Window};
 
 pub use facts::{Affine, ChannelWeights, Divisor, Facts, Norm, Pairs, Passage, Rotation, Support};
+pub use group::{Group, Projection};
 
 /// One operation. Weights enter the forward pass multiplied by `scale` (1 outside `ntk` and `mean-field`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,25 @@ pub enum Op {
         scale: f64,
         /// Kernel, stride, dilation, padding.
         window: Window,
+    },
+    /// Convolution over a group: y(g, p) = scale · Σ_(h, q) W(g⁻¹h, g⁻¹(q − p)) x(h, q). Maps over the group are images with
+    /// the maps of its elements one below the other; from an image without a group there is no h.
+    GroupConv {
+        /// W: out × in × |G| × k × k, from an image out × in × k × k.
+        weight: ParamId,
+        /// Factor on W.
+        scale: f64,
+        /// Kernel, stride, dilation, padding; all square.
+        window: Window,
+        /// Its turns and mirror images.
+        group: Group,
+    },
+    /// Maps over a group to an image: the largest or the mean over its elements, at every position.
+    GroupPool {
+        /// The group.
+        group: Group,
+        /// Which of the two.
+        by: Projection,
     },
     /// y = x + scale · b, b one number a channel (image, signal), feature (vector) or token coordinate (tokens).
     Bias {

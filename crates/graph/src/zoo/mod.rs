@@ -4,6 +4,7 @@ mod densenet;
 mod kernel;
 mod lenet;
 mod mlp;
+mod p4;
 mod resnet;
 mod resnet9;
 mod vgg;
@@ -118,7 +119,7 @@ const fn entry(
 const MLP: &str = "mlp-LxN";
 
 /// Every name of the zoo.
-static ZOO: [ZooEntry; 22] = {
+static ZOO: [ZooEntry; 25] = {
     use Reads::{Anything, Images, Positions};
     use Sizes::{DepthWidth, DepthWidthKernel, Fixed};
     [
@@ -233,6 +234,27 @@ static ZOO: [ZooEntry; 22] = {
             Images,
             Fixed,
             vit::without_norm,
+        ),
+        entry(
+            "cnn",
+            "four 3x3 convolutions 16-32-32-64 with batch norm, two pools, global average pool",
+            Images,
+            Fixed,
+            p4::cnn,
+        ),
+        entry(
+            "p4-cnn",
+            "cnn over quarter turns: fields 8-16-16-32, as many parameters",
+            Images,
+            Fixed,
+            p4::p4,
+        ),
+        entry(
+            "p4m-cnn",
+            "cnn over quarter turns and mirror images: fields 6-11-12-22, as many parameters",
+            Images,
+            Fixed,
+            p4::p4m,
         ),
         entry(
             "fcn",

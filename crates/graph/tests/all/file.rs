@@ -120,6 +120,26 @@ fn every_op_has_a_spelling() {
     assert!(
         matches!(layers("[4]", r#"{ op = "concat", branches = [ [], [ { op = "dense", features = 3 } ] ] }"#), Ok(g) if g.output() == Shape::Vector { features: 7 })
     );
+    let over = r#"{ op = "p4-conv", channels = 5, kernel = 3, stride = 2, dilation = 1, padding = 1, bias = false },
+        { op = "p4-conv", channels = 2, kernel = 1 }, { op = "group-pool" },
+        { op = "p4m-conv", channels = 4, kernel = 3, padding = "same" }, { op = "group-pool", by = "mean" }"#;
+    let graph = layers("[3, 8, 8]", over).unwrap();
+    // Maps of 4x4 for each of 4 and 8 elements, one below the other; a number a field in the bias.
+    let shapes: Vec<Shape> = graph.nodes[1..].iter().map(|node| node.shape).collect();
+    let [p4, p4m] = [image(2, 16, 4), image(4, 32, 4)];
+    let expected = [
+        image(5, 16, 4),
+        p4,
+        p4,
+        image(2, 4, 4),
+        p4m,
+        p4m,
+        image(4, 4, 4),
+    ];
+    assert_eq!(shapes, expected);
+    let params: Vec<&[usize]> = graph.params.iter().map(|p| &p.shape[..]).collect();
+    let expected: [&[usize]; 5] = [&[5, 3, 3, 3], &[2, 5, 4, 1, 1], &[2], &[4, 2, 3, 3], &[4]];
+    assert_eq!(params, expected);
     assert_eq!(
         output("[3, 4, 6]", r#"{ op = "global-avg-pool" }"#),
         Shape::Vector { features: 3 }
@@ -481,6 +501,52 @@ fn layers_that_do_not_fit() {
             "[3, 4, 4]",
             r#"{ op = "gate", branch = [], skip = [ { op = "global-avg-pool" } ] }"#,
             "layer 0 (gate): input 3x4x4 multiplies 3; it wants the same shape, or one number a channel",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "p4-conv", channels = 2, kernel = [3, 1] }"#,
+            "layer 0 (p4-conv): kernel 3x1 is out of range; it must be square, so that it can be turned",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "p4m-conv", channels = 2, kernel = 3, stride = [1, 2] }"#,
+            "layer 0 (p4m-conv): stride 1x2 is out of range; it must be square, so that it can be turned",
+        ),
+        (
+            "[3, 6]",
+            r#"{ op = "p4-conv", channels = 2, kernel = 3 }"#,
+            "layer 0 (p4-conv): input 3x6 is a signal; it wants an image CxHxW",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "group-pool" }"#,
+            "layer 0 (group-pool): input 3x6x6 is an image; it wants maps over a group, so put a p4-conv or a p4m-conv before it",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "p4-conv", channels = 2, kernel = 1 }, { op = "conv", channels = 2, kernel = 3 }"#,
+            "layer 1 (conv): input 2x24x6 holds maps over p4; it wants p4-conv, or a group-pool before it",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "p4-conv", channels = 2, kernel = 1 }, { op = "relu" }, { op = "p4m-conv", channels = 2, kernel = 1 }"#,
+            "layer 2 (p4m-conv): input 2x24x6 holds maps over p4; it wants p4-conv, or a group-pool before it",
+        ),
+        (
+            "[3, 9, 9]",
+            r#"{ op = "p4-conv", channels = 2, kernel = 1 }, { op = "batch-norm" }, { op = "max-pool", size = 2 }"#,
+            "layer 2 (max-pool): input 2x36x9 holds 4 maps of 9x9 over p4, which windows of 2x2 do not tile; it wants sizes that \
+             divide the maps, the same stride and no padding",
+        ),
+        (
+            "[3, 6, 6]",
+            r#"{ op = "p4-conv", channels = 2, kernel = 1 }, { op = "avg-pool", size = 3, padding = 1 }"#,
+            "layer 1 (avg-pool): input 2x24x6 holds 4 maps of 6x6 over p4, which windows of 3x3 do not tile",
+        ),
+        (
+            "[2, 6, 6]",
+            r#"{ op = "residual", branch = [ { op = "p4-conv", channels = 2, kernel = 1 } ] }"#,
+            "layer 0 (residual): input 2x6x6 holds maps over the plane beside maps over p4; it wants the same group on every path",
         ),
     ];
     for (input, text, expected) in cases {

@@ -85,6 +85,24 @@ fn totals_counted_by_hand() {
     ];
     let resnet9: usize = blocks.iter().map(|(i, o)| 9 * i * o + 3 * o).sum();
     assert_eq!(default("resnet9").parameter_count(), resnet9 + 5_130);
+    // Lifting 3→O, kernels between fields 1, 4 or 8 times 9 numbers, γ and β, dense.
+    let four = |[a, b, c, d]: [usize; 4], elements: usize| {
+        let kernels = 27 * a + 9 * elements * (a * b + b * c + c * d);
+        kernels + 2 * (a + b + c + d) + 10 * d + 10
+    };
+    let cnn = four([16, 32, 32, 64], 1);
+    assert_eq!(default("cnn").parameter_count(), cnn);
+    for (name, fields, elements) in [
+        ("p4-cnn", [8, 16, 16, 32], 4),
+        ("p4m-cnn", [6, 11, 12, 22], 8),
+    ] {
+        let count = default(name).parameter_count();
+        assert_eq!(count, four(fields, elements));
+        assert!(
+            count.abs_diff(cnn) * 20 < cnn,
+            "{name} has {count}, cnn {cnn}"
+        );
+    }
     // Kernel networks have no bias when b_std = 0.
     assert_eq!(
         default("fcn").parameter_count(),

@@ -59,6 +59,12 @@ fn weights_that_follow_give_the_same_outputs() {
            { op = "local", channels = 3, kernel = 3 }, { op = "avg-pool", size = 2 }, { op = "batch-norm" },
            { op = "flatten" }, { op = "layer-norm" }, { op = "dense", features = 3 }"#,
     );
+    // Read out element by element, which only weights can follow.
+    let over = file(
+        r#"{ op = "p4-conv", channels = 3, kernel = 3, padding = "circular" }, { op = "tanh" },
+           { op = "p4-conv", channels = 2, kernel = 1 }, { op = "layer-norm" }, { op = "p4-conv", channels = 2, kernel = 3, padding = "circular" },
+           { op = "flatten" }, { op = "dense", features = 3 }"#,
+    );
     // (network, which of ALL its weights follow)
     let cases = [
         (network("fcn", "2x6x6"), [true; 6]),
@@ -78,6 +84,15 @@ fn weights_that_follow_give_the_same_outputs() {
             [false, false, true, true, true, true],
         ),
         (gated, [false, false, true, true, true, true]),
+        (
+            network("p4-cnn", "2x8x8"),
+            [false, false, true, true, true, true],
+        ),
+        (
+            network("p4m-cnn", "2x8x8"),
+            [false, false, true, true, true, true],
+        ),
+        (over, [true; 6]),
     ];
     for (graph, wanted) in cases {
         let shape = graph.input();
@@ -277,4 +292,37 @@ fn weights_may_move_without_need() {
         words.contains("a single network need not give a moved sample the same output"),
         "{words}"
     );
+}
+
+/// Every single network over a group gives its motions the same outputs; a stride that leaves a rest on one side ends that.
+#[test]
+fn motions_of_the_group_move_no_weight() {
+    let built_in =
+        |graph: &Graph, motion| follow(graph, motion).is_ok_and(|f| f.by_every_network());
+    let p4 = network("p4-cnn", "1x28x28");
+    let p4m = network("p4m-cnn", "1x28x28");
+    assert!(built_in(&p4, Motion::Turn) && built_in(&p4m, Motion::Turn));
+    for mirror in [
+        Motion::Flip(Axis::Across),
+        Motion::Flip(Axis::Down),
+        Motion::Transpose,
+    ] {
+        assert!(
+            built_in(&p4m, mirror) && !built_in(&p4, mirror),
+            "{mirror:?}"
+        );
+    }
+    assert!(!built_in(&network("cnn", "1x28x28"), Motion::Turn));
+    let strided = |size: usize| {
+        let text = format!(
+            r#"input = [1, {size}, {size}]
+            layers = [ {{ op = "p4-conv", channels = 2, kernel = 3, stride = 2, padding = 1 }}, {{ op = "group-pool" }},
+                       {{ op = "global-avg-pool" }}, {{ op = "dense", features = 2 }} ]"#
+        );
+        parse_file(&text, "net.toml", &ZooOptions::default()).unwrap()
+    };
+    assert!(built_in(&strided(9), Motion::Turn));
+    let lost = follow(&strided(8), Motion::Turn).unwrap_err();
+    let why = "slides windows of 3x3 with stride 2 over maps of 8x8, and the motion does not carry them onto each other";
+    assert_eq!((lost.layer.as_str(), lost.why.as_str()), ("0", why));
 }

@@ -1,6 +1,6 @@
 //! What is asked: how many networks, which predictor, when training ends.
 
-use polariscope_graph::{Activation, Graph, Op};
+use polariscope_graph::{Activation, Graph, Op, Projection};
 use polariscope_lens::{Dtype, Precision, Setup};
 use polariscope_train::Loss;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,11 @@ impl Dynamics {
     pub fn of(graph: &Graph) -> Self {
         let obstacle = graph.nodes.iter().find_map(|node| {
             let what = match node.op {
-                Op::MaxPool(_) => "jumps where another number becomes the largest",
+                Op::MaxPool(_)
+                | Op::GroupPool {
+                    by: Projection::Max,
+                    ..
+                } => "jumps where another number becomes the largest",
                 Op::Activation(activation) if kinked(activation) => "has a kink, where it stalls",
                 Op::BatchNorm { .. } => "makes samples depend on each other",
                 _ => return None,

@@ -2,6 +2,7 @@
 
 mod cuda;
 mod dipole;
+mod group;
 mod network;
 mod ops;
 mod pytorch;

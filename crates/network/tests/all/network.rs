@@ -60,6 +60,25 @@ layers = [
   { op = "dense", features = 3 },
 ]"#;
 
+/// Lifted, over the group and out of it, by both projections.
+const OVER_A_GROUP: &str = r#"
+input = [2, 4, 4]
+layers = [
+  { op = "p4-conv", channels = 3, kernel = 3, padding = 1 },
+  { op = "batch-norm" },
+  { op = "tanh" },
+  { op = "p4-conv", channels = 2, kernel = 3, padding = "circular" },
+  { op = "silu" },
+  { op = "avg-pool", size = 2 },
+  { op = "group-pool", by = "mean" },
+  { op = "p4m-conv", channels = 2, kernel = 2, bias = false },
+  { op = "sin" },
+  { op = "p4m-conv", channels = 2, kernel = 1 },
+  { op = "group-pool", by = "max" },
+  { op = "flatten" },
+  { op = "dense", features = 3 },
+]"#;
+
 /// Pre-activations on all three pieces of both, none near an edge.
 const HARD: &str = r#"
 input = [5]
@@ -201,11 +220,12 @@ impl<T: Number> Case<T> {
     }
 }
 
-fn smooth() -> [(&'static str, Case<f64>); 5] {
+fn smooth() -> [(&'static str, Case<f64>); 6] {
     let texts = [
         ("conv", CONV),
         ("residual", RESIDUAL),
         ("gated", GATED),
+        ("over a group", OVER_A_GROUP),
         ("hard", HARD),
         ("attention", ATTENTION),
     ];

@@ -173,6 +173,8 @@ fn case(op: &Op, shape: Shape) -> String {
         Op::Dense { .. } => format!("dense {on}"),
         Op::Conv { window, .. } => format!("conv {on} {}", border(window.padding)),
         Op::Local { window, .. } => format!("local {on} {}", border(window.padding)),
+        Op::GroupConv { window, .. } => format!("{} {}", op.name(), border(window.padding)),
+        Op::GroupPool { .. } => op.facts().words.into_owned(),
         Op::Bias { .. } => format!("bias {on}"),
         Op::Scale { .. } => "scale".to_owned(),
         Op::Dropout { .. } => "dropout".to_owned(),
@@ -221,6 +223,8 @@ fn the_fixtures_cover_every_op() {
         "signal image",
         "same circular zeros valid",
     ));
+    wanted.extend(pairs("p4-conv p4m-conv", "same circular zeros valid", ""));
+    wanted.extend(pairs("group-pool", "max mean", ""));
     wanted.extend(pairs(
         "max-pool avg-pool",
         "signal image",

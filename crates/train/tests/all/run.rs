@@ -1,7 +1,8 @@
 //! Whole runs: reproducibility, resume, history, divergence, label noise, errors.
 
 use polariscope_diff::{Number, Place};
-use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
+use polariscope_graph::{Graph, Group, ZooOptions, parse_file, zoo};
+use polariscope_network::Network;
 use polariscope_random::Stream;
 use polariscope_train::{
     BatchSize, Config, Control, Labels, Length, Loss, Observer, Optimiser, Outcome, Quiet, Row,
@@ -491,4 +492,47 @@ fn configurations_are_checked_and_read_back() {
         })
         .contains("momentum")
     );
+}
+
+/// Biases and norms have one number a field: whatever a step does to them and to the weights, outputs do not turn with the
+/// input.
+#[test]
+fn training_keeps_what_a_group_leaves_alone() {
+    let text = r#"
+        input = [2, 8, 8]
+        layers = [
+            { op = "p4m-conv", channels = 3, kernel = 3, padding = 1, bias = false }, { op = "batch-norm" },
+            { op = "relu" }, { op = "max-pool", size = 2 },
+            { op = "p4m-conv", channels = 3, kernel = 3, padding = 1 }, { op = "tanh" }, { op = "group-pool" }, { op = "global-avg-pool" },
+            { op = "dense", features = 2 },
+        ]"#;
+    let graph = parse_file(text, "test.toml", &ZooOptions::default()).unwrap();
+    let problem = Problem::new(graph, 63);
+    let config = Config {
+        optimiser: Optimiser::GRADIENT_DESCENT,
+        learning_rate: 0.1,
+        ..config()
+    };
+    let before = State::<f64>::new(&problem.graph, &config, 0).weights;
+    let after = problem.run::<f64>(&config).weights;
+    // Every tensor has moved, running statistics too.
+    for ((a, b), param) in (before.values.iter().zip(&after.values)).zip(&problem.graph.params) {
+        let moved = a.iter().zip(b).any(|(a, b)| (a - b).abs() > 1e-3);
+        assert!(moved, "{}", param.name);
+    }
+    let network = Network::<f64>::new(problem.graph.clone());
+    let x: Vec<f64> = problem.x[..128].iter().map(|&x| f64::from(x)).collect();
+    let still = network.output(&after, &x).unwrap();
+    let size = still.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+    for g in 1..8 {
+        let mut turned = vec![0.0; x.len()];
+        for (i, &value) in x.iter().enumerate() {
+            let [row, column] = Group::place(g, 8, [i % 64 / 8, i % 8]);
+            turned[i / 64 * 64 + row * 8 + column] = value;
+        }
+        let moved = network.output(&after, &turned).unwrap();
+        for (a, b) in still.iter().zip(&moved) {
+            assert!((a - b).abs() < 1e-13 * size, "element {g}: {a} and {b}");
+        }
+    }
 }

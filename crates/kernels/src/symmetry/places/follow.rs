@@ -3,13 +3,14 @@
 //! Node by node: if the inputs of a layer move by known reorderings, so does its output, once its weights are moved along.
 //! A window slides over reordered positions as over the others if they carry its grid onto itself: tap σβ of position πp
 //! reads where what tap β of p reads has gone, padding for padding. Behind a flatten the columns of W move.
+//! A convolution over a group slides over its elements too, and where the motion is one of them no weight moves.
 //!
 //! Entries of a tensor that change places are exchangeable under every initial distribution that there is: independent and
 //! alike, or the columns of a uniform frame. So θ_g is as likely as θ, and every optimiser commutes with reordering.
 
 use std::collections::BTreeMap;
 
-use polariscope_graph::{Graph, Node, Op, Padding, ParamId, Shape, Window};
+use polariscope_graph::{Graph, Group, Node, Op, Padding, ParamId, Shape, Window};
 use polariscope_network::Weights;
 use polariscope_report::counted;
 
@@ -140,6 +141,31 @@ impl Walk<'_> {
                 self.rows(*weight, &both.collect::<Vec<_>>());
                 Ok(places)
             }
+            Op::GroupConv {
+                weight,
+                window,
+                group,
+                ..
+            } => {
+                let lifts = self.graph.param(*weight).shape.len() == 4;
+                let over = Over {
+                    group: *group,
+                    elements: if lifts { 1 } else { group.order() },
+                    window,
+                };
+                let (taps, places) = self.over(&over, read, node.shape, &own)?;
+                self.rows(*weight, &taps);
+                Ok(places)
+            }
+            // The elements of a position must have gone to the same one.
+            Op::GroupPool { .. } => {
+                let d = Grid::of(node.shape).positions();
+                let together = |(i, to): (usize, &usize)| to % d == own[i % d] % d;
+                match own.iter().enumerate().all(together) {
+                    true => Ok(own[..d].iter().map(|to| to % d).collect()),
+                    false => Err("joins elements that moved in different ways".into()),
+                }
+            }
             Op::MaxPool(window) | Op::AvgPool(window) => {
                 Ok(self.slide(window, read, node.shape, &own)?.1)
             }
@@ -265,7 +291,9 @@ impl Walk<'_> {
             return Err(format!("has windows of {kh}x{kw}, which are not square"));
         };
         let (input, output) = (Grid::of(read), Grid::of(made));
-        let lost = || {
+        let reads = |p: usize, tap: usize| source(window, &input, &output, p, tap);
+        let sizes = [input.positions(), output.positions()];
+        let places = carried(reads, reads, sizes, &taps, order).ok_or_else(|| {
             let [sy, sx] = window.stride;
             format!(
                 "slides windows of {kh}x{kw} with stride {sy}x{sx} over {}x{} positions{}, and the motion does not carry them \
@@ -274,47 +302,125 @@ impl Walk<'_> {
                 input.width,
                 padded(window.padding)
             )
-        };
-        let (n, d) = (input.positions(), output.positions());
-        let reads = |p: usize, tap: usize| source(window, &input, &output, p, tap);
-        // The place whose tap reads a position, if one does.
-        let mut reader = vec![None; taps.len() * n];
-        for p in 0..d {
-            for tap in 0..taps.len() {
-                if let Some(from) = reads(p, tap) {
-                    reader[tap * n + from] = Some(p);
-                }
-            }
-        }
-        let mut places = vec![None; d];
-        let mut taken = vec![false; d];
-        let mut blank = Vec::new();
-        for (p, place) in places.iter_mut().enumerate() {
-            let mut seen = (0..taps.len()).filter_map(|tap| Some((tap, reads(p, tap)?)));
-            let Some((tap, from)) = seen.next() else {
-                blank.push(p);
-                continue;
-            };
-            let to = reader[taps[tap] * n + order[from]].ok_or_else(lost)?;
-            let same = |tap: usize| reads(to, taps[tap]) == reads(p, tap).map(|from| order[from]);
-            if taken[to] || !(0..taps.len()).all(same) {
-                return Err(lost());
-            }
-            taken[to] = true;
-            *place = Some(to);
-        }
-        // Windows over nothing but padding are all alike.
-        let mut free = (0..d).filter(|&p| !taken[p]);
-        for p in blank {
-            let to = free.next().ok_or_else(lost)?;
-            if (0..taps.len()).any(|tap| reads(to, tap).is_some()) {
-                return Err(lost());
-            }
-            places[p] = Some(to);
-        }
-        let places: Option<Vec<usize>> = places.into_iter().collect();
-        Ok((taps, places.ok_or_else(lost)?))
+        })?;
+        Ok((taps, places))
     }
+
+    /// The same for a convolution over a group: weights and places have an element each, (h, t) and (g, p).
+    fn over(
+        &self,
+        over: &Over,
+        read: Shape,
+        made: Shape,
+        order: &[usize],
+    ) -> Result<(Vec<usize>, Vec<usize>), String> {
+        let [k, _] = over.window.kernel;
+        let plane = |shape: Shape, elements: usize| {
+            let grid = Grid::of(shape);
+            Grid::of(Shape::Image {
+                channels: grid.channels,
+                height: grid.height / elements,
+                width: grid.width,
+            })
+        };
+        let input = plane(read, over.elements);
+        let output = plane(made, over.group.order());
+        let [n, d, t] = [input.positions(), output.positions(), k * k];
+        let turned = |g: usize, tap: usize| {
+            let [row, column] = Group::place(g, k, [tap / k, tap % k]);
+            row * k + column
+        };
+        // Place (g, p) reads element gh through tap gt with the weight (h, t).
+        let reads = |g: usize| {
+            move |p: usize, weight: usize| {
+                let from = source(over.window, &input, &output, p, turned(g, weight % t))?;
+                Some(Group::product(g, weight / t) % over.elements * n + from)
+            }
+        };
+        let sizes = [over.elements * n, d];
+        let a = self.motion.element();
+        let conjugate = |h: usize| Group::product(Group::product(a, h), Group::inverse(a));
+        let places = |taps: &[usize], to: &dyn Fn(usize) -> usize| {
+            let mut places = Vec::new();
+            for g in 0..over.group.order() {
+                let to = Some(to(g)).filter(|to| *to < over.group.order())?;
+                let own = carried(reads(g), reads(to), sizes, taps, order)?;
+                places.extend(own.iter().map(|p| to * d + p));
+            }
+            Some(places)
+        };
+        // A motion a of the group takes (g, p) to (ag, ap) and moves no weight. Any other takes element g to aga⁻¹, and
+        // weight (h, t) to (aha⁻¹, at).
+        let count = over.elements * t;
+        let still: Vec<usize> = (0..count).collect();
+        let moved: Vec<usize> = (0..count)
+            .map(|w| conjugate(w / t) % over.elements * t + turned(a, w % t))
+            .collect();
+        let of_the_group = places(&still, &|g| Group::product(a, g)).map(|places| (still, places));
+        let found =
+            of_the_group.or_else(|| places(&moved, &conjugate).map(|places| (moved, places)));
+        found.ok_or_else(|| {
+            format!(
+                "slides windows of {k}x{k} with stride {} over maps of {}x{}, and the motion does not carry them onto each other",
+                over.window.stride[0], input.height, input.width
+            )
+        })
+    }
+}
+
+/// A convolution over a group.
+struct Over<'a> {
+    group: Group,
+    /// Elements of what it reads; 1 of an image.
+    elements: usize,
+    window: &'a Window,
+}
+
+/// Where the places go that read positions through taps, when positions (by `order`) and taps go to those that other places
+/// read; nothing where none of those reads what has gone. `[n, d]` are positions and places.
+fn carried(
+    reads: impl Fn(usize, usize) -> Option<usize>,
+    others: impl Fn(usize, usize) -> Option<usize>,
+    [n, d]: [usize; 2],
+    taps: &[usize],
+    order: &[usize],
+) -> Option<Vec<usize>> {
+    // The other place whose tap reads a position, if one does.
+    let mut reader = vec![None; taps.len() * n];
+    for p in 0..d {
+        for tap in 0..taps.len() {
+            if let Some(from) = others(p, tap) {
+                reader[tap * n + from] = Some(p);
+            }
+        }
+    }
+    let mut places = vec![None; d];
+    let mut taken = vec![false; d];
+    let mut blank = Vec::new();
+    for (p, place) in places.iter_mut().enumerate() {
+        let mut seen = (0..taps.len()).filter_map(|tap| Some((tap, reads(p, tap)?)));
+        let Some((tap, from)) = seen.next() else {
+            blank.push(p);
+            continue;
+        };
+        let to = reader[taps[tap] * n + order[from]]?;
+        let same = |tap: usize| others(to, taps[tap]) == reads(p, tap).map(|from| order[from]);
+        if taken[to] || !(0..taps.len()).all(same) {
+            return None;
+        }
+        taken[to] = true;
+        *place = Some(to);
+    }
+    // Windows over nothing but padding are all alike.
+    let mut free = (0..d).filter(|&p| !taken[p]);
+    for p in blank {
+        let to = free.next()?;
+        if (0..taps.len()).any(|tap| others(to, tap).is_some()) {
+            return None;
+        }
+        places[p] = Some(to);
+    }
+    places.into_iter().collect()
 }
 
 fn padded(padding: Padding) -> String {

@@ -100,6 +100,17 @@ impl Motion {
         }
     }
 
+    /// The motion as an element of [`Group`](polariscope_graph::Group); a shift turns nothing.
+    pub(super) fn element(self) -> usize {
+        match self {
+            Motion::Shift { .. } => 0,
+            Motion::Flip(Axis::Across) => 4,
+            Motion::Flip(Axis::Down) => 6,
+            Motion::Transpose => 5,
+            Motion::Turn => 3,
+        }
+    }
+
     /// gx for every sample x; nothing where samples of this shape have no such motion, or the numbers are no whole samples.
     pub fn apply<T: Real>(self, shape: Shape, x: &[T]) -> Option<Vec<T>> {
         let grid = Grid::of(shape);

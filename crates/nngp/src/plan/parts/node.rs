@@ -92,7 +92,11 @@ impl Making<'_> {
             }
             Op::TakeToken { index } => self.mixing(node, blocks, End::Take { index: *index }),
             Op::Attention { .. } => self.attention(node, &blocks)?,
-            Op::MaxPool(_) | Op::BatchNorm { .. } | Op::Gate => {
+            Op::GroupConv { .. }
+            | Op::GroupPool { .. }
+            | Op::MaxPool(_)
+            | Op::BatchNorm { .. }
+            | Op::Gate => {
                 return Err(self.unsupported(node, "it has no closed form", "remove it"));
             }
         })

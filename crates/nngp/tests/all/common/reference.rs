@@ -181,7 +181,11 @@ pub fn reference(graph: &Graph, x: &[f64], y: &[f64]) -> (f64, f64) {
                 ];
                 vec![tokens::attend(inputs[0], layers)]
             }
-            Op::MaxPool(_) | Op::BatchNorm { .. } | Op::Gate => {
+            Op::GroupConv { .. }
+            | Op::GroupPool { .. }
+            | Op::MaxPool(_)
+            | Op::BatchNorm { .. }
+            | Op::Gate => {
                 panic!("no kernel for {:?}", node.op)
             }
         };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 use polariscope_graph::{
-    BiasRule, Graph, GraphError, Nonlinearity, Parametrisation, Shape, ZooOptions, load,
+    BiasRule, Graph, GraphError, Nonlinearity, Parametrisation, Shape, ZooOptions, load, nearest,
     parse_file, stated_input, zoo,
 };
 use polariscope_learning::eval::Number;
@@ -32,6 +32,7 @@ use crate::verbs::plan::PlanArgs;
 use crate::verbs::predict::PredictArgs;
 use crate::verbs::regress::RegressArgs;
 use crate::verbs::spectrum::SpectrumArgs;
+use crate::verbs::stability::StabilityArgs;
 use crate::verbs::symmetry::SymmetryArgs;
 use crate::verbs::train::TrainArgs;
 
@@ -81,6 +82,8 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Measure how much less a network minds deformations of its images than noise
+    Stability(Box<StabilityArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
     Hessian(Box<HessianArgs>),
     /// Train a few networks: what they need to fit, their regime, what their noise is worth
@@ -480,6 +483,18 @@ pub fn seed(text: &str) -> Result<u64, String> {
 pub fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&n| n >= 1);
     count.ok_or_else(|| "must be a whole number of at least 1".to_string())
+}
+
+/// One of several words.
+pub fn named<T: Copy>(text: &str, all: &[(&'static str, T)]) -> Result<T, String> {
+    let names = || all.iter().map(|(name, _)| *name);
+    match all.iter().find(|(name, _)| *name == text) {
+        Some((_, found)) => Ok(*found),
+        None => Err(match nearest(text, names()) {
+            Some(near) => format!("unknown; did you mean {near}?"),
+            None => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
+        }),
+    }
 }
 
 /// A finite number above 0.

@@ -12,8 +12,10 @@
 //! name and parameter.
 #![forbid(unsafe_code)]
 
+mod action;
 mod choose;
 mod dataset;
+pub mod deform;
 mod dft;
 mod direction;
 mod error;
@@ -30,6 +32,7 @@ mod spec;
 mod table;
 mod transform;
 
+pub use action::{Action, ActionError, Resample, Tap};
 pub use dataset::{Dataset, Labels, Split};
 pub use dft::{Frequency, Phase, dft_basis, dft_frequencies, dft_vector};
 pub use direction::Direction;

@@ -20,7 +20,7 @@ impl Dataset {
             true => pooled(source, spec)?,
             false => {
                 let mut data = chosen(source, spec, limits(spec))?;
-                spec.transforms.change_inputs(&mut data)?;
+                spec.transforms.change_inputs(&mut data, spec.seed)?;
                 data
             }
         };
@@ -97,7 +97,7 @@ fn pooled(source: Source, spec: &Spec) -> Result<Dataset, DataError> {
         test: whole.select(shape.len(), &[]),
         train: whole,
     };
-    spec.transforms.change_inputs(&mut data)?;
+    spec.transforms.change_inputs(&mut data, spec.seed)?;
     let source = Source {
         shape: data.shape,
         names,

@@ -177,6 +177,7 @@ impl<'a> Params<'a> {
             pooled: self.flag("pooled"),
             grey: self.flag("grey"),
             pool: self.number("pool")?,
+            deform: self.deform()?,
             standardise: self.flag("standardise"),
             remove: self.get("remove").map(PathBuf::from),
             project: self.get("project").map(PathBuf::from),
@@ -186,6 +187,26 @@ impl<'a> Params<'a> {
             random_labels,
             noise,
         })
+    }
+
+    fn deform(&self) -> Result<Option<(f64, usize)>, DataError> {
+        let Some(text) = self.get("deform") else {
+            return Ok(None);
+        };
+        let pair = text.split_once(',').and_then(|(displacement, cutoff)| {
+            let displacement: Option<f64> = displacement.parse().ok();
+            Some((
+                displacement.filter(|x| x.is_finite())?,
+                cutoff.parse().ok()?,
+            ))
+        });
+        let wrong = || {
+            self.wrong(
+                "deform",
+                "expected a displacement in pixels and a cutoff, such as 1,3",
+            )
+        };
+        pair.map(Some).ok_or_else(wrong)
     }
 
     fn list(&self, name: &str) -> Result<Vec<u32>, DataError> {

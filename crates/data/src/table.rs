@@ -38,6 +38,7 @@ pub(crate) const COMMON: &[&str] = &[
     "pooled",
     "grey",
     "pool",
+    "deform",
     "standardise",
     "remove",
     "project",
@@ -192,7 +193,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "seed",
         "S",
         "0",
-        "seed of generators, of the order of folder and csv samples, of random labels and label noise",
+        "seed of generators, of the order of folder and csv samples, of deformations, random labels and label noise",
     ),
     p(
         "size",
@@ -241,6 +242,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "K",
         "none",
         "averages squares of K x K pixels: pool=2 makes 16x16 of 32x32",
+    ),
+    p(
+        "deform",
+        "δ,c",
+        "none",
+        "deforms every image by a smooth random field of its own: δ pixels (root of the mean square), no faster than c half-waves",
     ),
     p(
         "standardise",

@@ -8,6 +8,7 @@ use polariscope_random::Stream;
 use rayon::prelude::*;
 
 use crate::dataset::{Dataset, Labels};
+use crate::deform::{Convention, DeformError, Deformations, Interpolation, ModeRule};
 use crate::error::DataError;
 use crate::generate::to_sphere;
 use crate::projection::{Pca, Projection, mean};
@@ -27,6 +28,8 @@ pub struct Transforms {
     pub grey: bool,
     /// Side of the squares of pixels that are averaged into one.
     pub pool: Option<usize>,
+    /// Displacement in pixels and cutoff of a random deformation of each image.
+    pub deform: Option<(f64, usize)>,
     /// Mean 0 and variance 1 in each channel.
     pub standardise: bool,
     /// .npy file of directions to project out.
@@ -57,12 +60,18 @@ impl Transforms {
     }
 
     /// Applies what changes inputs.
-    pub(crate) fn change_inputs(&self, data: &mut Dataset) -> Result<(), DataError> {
+    pub(crate) fn change_inputs(&self, data: &mut Dataset, seed: u64) -> Result<(), DataError> {
         if self.grey {
             grey(data)?;
         }
         if let Some(side) = self.pool {
             pool(data, side)?;
+        }
+        if let Some((displacement, cutoff)) = self.deform {
+            deform(data, displacement, cutoff, seed).map_err(|e| {
+                let what = format!("deform={displacement},{cutoff}: {e}");
+                DataError::spec(&data.name, what)
+            })?;
         }
         if self.standardise {
             standardise(data);
@@ -177,6 +186,28 @@ pub fn pool(data: &mut Dataset, side: usize) -> Result<(), DataError> {
         height: rows,
         width: columns,
     };
+    Ok(())
+}
+
+/// Deforms every image by a field of its own.
+fn deform(
+    data: &mut Dataset,
+    displacement: f64,
+    cutoff: usize,
+    seed: u64,
+) -> Result<(), DeformError> {
+    let deformations = Deformations::of(data.shape, cutoff, ModeRule::Strict)?;
+    let t = deformations.temperature(displacement, Convention::Exact)?;
+    deformations.check(t)?;
+    let channels = data.shape.len() / deformations.n().pow(2);
+    for (name, split) in [("train", &mut data.train), ("test", &mut data.test)] {
+        let name = format!("data.{name}.deform");
+        let stream = |index: usize| Stream::new(seed, index as u64, &name);
+        let mut out = vec![0.0; split.x.len()];
+        let by = Interpolation::Bilinear;
+        deformations.apply_all(t, stream, by, channels, &split.x, &mut out);
+        split.x = out;
+    }
     Ok(())
 }
 

@@ -38,5 +38,7 @@ pub use op::{
     Affine, ChannelWeights, Divisor, Facts, Group, Norm, Op, Pairs, Passage, Projection, Rotation,
     Support,
 };
-pub use summary::{LayerSummary, Outline, OutlineStep, Repeat, Summary, multiplications};
+pub use summary::{
+    LayerSummary, Outline, OutlineStep, Reach, Repeat, Summary, multiplications, reaches,
+};
 pub use zoo::{ZooEntry, ZooOptions, zoo, zoo_list};

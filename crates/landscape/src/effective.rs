@@ -242,7 +242,9 @@ fn scalable(graph: &Graph) -> usize {
                     | Op::LayerNorm { .. }
                     | Op::GroupNorm { .. }
                     | Op::RmsNorm { .. }
+                    | Op::LayerScale { .. }
                     | Op::ToTokens
+                    | Op::ToImage
                     | Op::ClassToken { .. }
                     | Op::Position { .. }
                     | Op::TakeToken { .. }

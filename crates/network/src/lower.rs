@@ -211,6 +211,11 @@ impl<'a> Lowering<'a> {
                 self.t.add(x, b)
             }
             Op::Scale { by } => self.t.scale(x, by),
+            Op::LayerScale { weight } => {
+                let gamma = self.channels(weight, &shape);
+                let gamma = self.t.expand(gamma, &shape);
+                self.t.mul(x, gamma)
+            }
             Op::Dropout { rate } => match self.mode {
                 Mode::Evaluate => x,
                 Mode::Train => {
@@ -344,6 +349,10 @@ impl<'a> Lowering<'a> {
             Op::ToTokens => {
                 let flat = self.t.reshape(x, &[self.batch, shape[2], shape[1]]);
                 self.t.permute(flat, &[0, 2, 1])
+            }
+            Op::ToImage => {
+                let rows = self.t.permute(x, &[0, 2, 1]);
+                self.t.reshape(rows, &shape)
             }
             Op::ClassToken { token } => {
                 let token = self

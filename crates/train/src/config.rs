@@ -1,11 +1,12 @@
 //! Settings of a run, as they are logged.
 
+use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Loss, Optimiser, TrainError};
+use crate::{Augment, Loss, Optimiser, TrainError};
 
 /// How long to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +98,8 @@ pub enum Schedule {
     Constant,
     /// η (1 − t/T)
     LinearDecay,
+    /// η/2 (1 + cos(π t/T))
+    Cosine,
 }
 
 /// A training run.
@@ -125,10 +128,13 @@ pub struct Config {
     pub row_every: u64,
     /// Seed of the initial weights.
     pub init_seed: u64,
-    /// Seed of the order of samples, of dropout and of label noise.
+    /// Seed of the order of samples, of their augmentation, of dropout and of label noise.
     pub batch_seed: u64,
     /// Fraction of the training labels that are made wrong.
     pub label_noise: f64,
+    /// How training images are changed.
+    #[serde(skip_serializing_if = "Augment::is_none")]
+    pub augment: Augment,
 }
 
 impl Default for Config {
@@ -149,6 +155,7 @@ impl Default for Config {
             init_seed: 0,
             batch_seed: 0,
             label_noise: 0.0,
+            augment: Augment::default(),
         }
     }
 }
@@ -222,9 +229,11 @@ impl Config {
 
     /// η of step t of `total`.
     pub fn rate(&self, t: u64, total: u64) -> f64 {
+        let passed = t as f64 / total.max(1) as f64;
         match self.schedule {
             Schedule::Constant => self.learning_rate,
-            Schedule::LinearDecay => self.learning_rate * (1.0 - t as f64 / total.max(1) as f64),
+            Schedule::LinearDecay => self.learning_rate * (1.0 - passed),
+            Schedule::Cosine => self.learning_rate / 2.0 * (1.0 + (PI * passed).cos()),
         }
     }
 }

@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod augment;
 mod chance;
 mod codec;
 mod config;
@@ -44,6 +45,7 @@ mod state;
 mod step;
 mod train;
 
+pub use augment::Augment;
 pub use chance::AtChance;
 pub use config::{BatchSize, Config, Length, Schedule};
 pub use cuda::{DeviceDescent, DeviceStop, Margin, Standing};

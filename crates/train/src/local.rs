@@ -5,6 +5,7 @@ use polariscope_graph::Graph;
 use polariscope_random::Stream;
 use rayon::prelude::*;
 
+use crate::augment::View;
 use crate::optimiser::{clip_factor, square_sum};
 use crate::samples::{correct, widen};
 use crate::train::{Problem, parts};
@@ -30,10 +31,11 @@ pub(crate) struct Local<'a, T> {
     y: Vec<T>,
 }
 
-/// The order of the samples in an epoch.
+/// The order of the samples in an epoch, and how each is changed.
 struct Order {
     epoch: Option<u64>,
     rows: Vec<usize>,
+    views: Vec<View>,
 }
 
 impl<'a, T: Number> Local<'a, T> {
@@ -60,6 +62,7 @@ impl<'a, T: Number> Local<'a, T> {
             order: Order {
                 epoch: None,
                 rows: (0..n).collect(),
+                views: Vec::new(),
             },
             x: Vec::new(),
             y: Vec::new(),
@@ -116,10 +119,11 @@ impl<'a, T: Number> Local<'a, T> {
         Ok(())
     }
 
-    /// Brings the samples of a batch together; the whole set, in its own order, only once.
+    /// Brings the samples of a batch together; the whole set, in its own order, only once if it is not changed.
     fn gather(&mut self, epoch: u64, range: std::ops::Range<usize>) {
         let n = self.problem.train.len();
-        if self.batch == n {
+        let frame = self.problem.frame;
+        if self.batch == n && frame.is_none() {
             if self.order.epoch.is_none() {
                 self.x = self.problem.train.x.iter().map(|&x| widen(x)).collect();
                 self.y = self.problem.targets.clone();
@@ -128,11 +132,17 @@ impl<'a, T: Number> Local<'a, T> {
             return;
         }
         if self.order.epoch != Some(epoch) {
-            self.order.rows.clear();
-            self.order.rows.extend(0..n);
-            Stream::new(self.config.batch_seed, epoch, "order")
-                .cursor()
-                .shuffle(&mut self.order.rows);
+            let seed = self.config.batch_seed;
+            if self.batch < n {
+                self.order.rows.clear();
+                self.order.rows.extend(0..n);
+                Stream::new(seed, epoch, "order")
+                    .cursor()
+                    .shuffle(&mut self.order.rows);
+            }
+            if frame.is_some() {
+                self.order.views = self.config.augment.views(n, seed, epoch);
+            }
             self.order.epoch = Some(epoch);
         }
         let (sample, outputs) = (self.graph.input().len(), self.graph.output().len());
@@ -140,11 +150,16 @@ impl<'a, T: Number> Local<'a, T> {
         self.x.resize(rows.len() * sample, T::ZERO);
         self.y.resize(rows.len() * outputs, T::ZERO);
         let (source, targets) = (self.problem.train.x, &self.problem.targets);
+        let views = &self.order.views;
         let copy = |(to, &row): (&mut [T], &usize)| {
             let from = &source[row * sample..(row + 1) * sample];
-            to.iter_mut()
-                .zip(from)
-                .for_each(|(to, &from)| *to = widen(from));
+            match frame {
+                Some(frame) => frame.look(views[row], from, to),
+                None => to
+                    .iter_mut()
+                    .zip(from)
+                    .for_each(|(to, &from)| *to = widen(from)),
+            }
         };
         if self.x.len() < GATHER {
             self.x.chunks_mut(sample).zip(rows).for_each(copy);

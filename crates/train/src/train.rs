@@ -6,6 +6,7 @@ use polariscope_diff::{Device, Number, Place};
 use polariscope_graph::Graph;
 use polariscope_network::Card;
 
+use crate::augment::Frame;
 use crate::cuda::Fleet;
 use crate::local::Local;
 use crate::{Config, Labels, Row, Samples, State, TrainError, label_noise};
@@ -67,6 +68,8 @@ pub(crate) struct Problem<'a, T> {
     pub classes: Option<Vec<u32>>,
     /// Training targets, with label noise.
     pub targets: Vec<T>,
+    /// Training images that are changed.
+    pub frame: Option<Frame>,
 }
 
 impl<'a, T: Number> Problem<'a, T> {
@@ -80,6 +83,7 @@ impl<'a, T: Number> Problem<'a, T> {
         config.check()?;
         train.check(graph, "training")?;
         test.map_or(Ok(()), |test| test.check(graph, "test"))?;
+        let frame = config.augment.frame(graph.input())?;
         let outputs = graph.output().len();
         let classes = match train.y {
             Labels::Classes(y) => Some(label_noise(
@@ -107,6 +111,7 @@ impl<'a, T: Number> Problem<'a, T> {
             test,
             classes,
             targets,
+            frame,
         })
     }
 }

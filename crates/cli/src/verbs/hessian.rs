@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use polariscope_data::Dataset;
-use polariscope_graph::nearest;
 use polariscope_landscape::hessian::{
     DENSE, Job, Products, Question, Subject, Summary, Which, page,
 };
@@ -13,7 +12,7 @@ use polariscope_train::{Loss, Problem};
 
 use super::geometry::command;
 use super::subject;
-use crate::args::{ArchitectureArgs, Common, count};
+use crate::args::{ArchitectureArgs, Common, count, named};
 use crate::error::{CliError, flags};
 use crate::looker::Looker;
 use crate::output;
@@ -108,14 +107,7 @@ pub fn run(args: &HessianArgs, common: &Common) -> Result<(), CliError> {
 }
 
 fn which(text: &str) -> Result<Which, String> {
-    let names = || Which::ALL.map(|(name, _)| name);
-    let found = Which::ALL.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, which)| which)
-        .ok_or_else(|| match nearest(text, names()) {
-            Some(near) => format!("unknown; did you mean {near}?"),
-            None => format!("it is one of {}", names().join(", ")),
-        })
+    named(text, &Which::ALL)
 }
 
 impl Shown for Summary {

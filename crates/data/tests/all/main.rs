@@ -2,6 +2,7 @@
 
 mod common;
 mod csv;
+mod deform;
 mod files;
 mod folder;
 mod fuzz;

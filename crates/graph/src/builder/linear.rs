@@ -1,9 +1,9 @@
-//! Layers with weights: dense, convolution, locally connected, and biases.
+//! Layers with weights: dense, convolution, locally connected, biases and layer scales.
 
 use super::laws::PytorchLaws;
 use super::window::slide;
 use super::{Builder, is_a, product, setting_error, shape_error};
-use crate::{GraphError, Law, NodeId, Op, Padding, Role, Shape, Window};
+use crate::{GraphError, Law, NodeId, Op, Padding, ParamId, Role, Shape, Window};
 
 /// Whether a layer adds a bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,30 @@ impl Builder {
         features: usize,
         bias: HasBias,
     ) -> Result<NodeId, GraphError> {
+        self.dense_from(x, layer, features, bias, None)
+    }
+
+    /// [`Builder::dense`] with a bias, and laws of weight and bias under the `pytorch` parametrisation, where a
+    /// reference implementation sets its own.
+    pub(crate) fn dense_with_laws(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        features: usize,
+        [weight, bias]: [Law; 2],
+    ) -> Result<NodeId, GraphError> {
+        let laws = PytorchLaws { weight, bias };
+        self.dense_from(x, layer, features, HasBias::Yes, Some(laws))
+    }
+
+    fn dense_from(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        features: usize,
+        bias: HasBias,
+        pytorch: Option<PytorchLaws>,
+    ) -> Result<NodeId, GraphError> {
         self.claim(layer)?;
         let input = self.shape(x);
         let (fan_in, output) = match input {
@@ -107,7 +131,7 @@ impl Builder {
             }
         };
         at_least_one(layer, "dense", "features", features)?;
-        let pytorch = PytorchLaws::default_for(fan_in);
+        let pytorch = pytorch.unwrap_or(PytorchLaws::default_for(fan_in));
         let (law, scale) = self.weight_rule(fan_in, features, pytorch);
         let name = format!("{layer}.weight");
         let weight = self.param(layer, name, &[features, fan_in], law, Role::Trainable)?;
@@ -219,6 +243,57 @@ impl Builder {
             bias: zero,
         };
         self.with_bias(x, layer, HasBias::Yes, pytorch)
+    }
+
+    /// Multiplies every channel (feature, token coordinate) by a learnt number that starts at `initial`; the parameter
+    /// carries the layer's name.
+    pub fn layer_scale(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        initial: f64,
+    ) -> Result<NodeId, GraphError> {
+        let gamma = self.layer_scale_param(x, layer, initial)?;
+        self.layer_scale_of(x, layer, gamma)
+    }
+
+    /// The parameter of a layer scale for the shape of `x`, for networks whose `state_dict` lists it before the layers
+    /// ahead of it.
+    pub(crate) fn layer_scale_param(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        initial: f64,
+    ) -> Result<ParamId, GraphError> {
+        if !initial.is_finite() {
+            let wanted = "a finite number";
+            return Err(setting_error(
+                layer,
+                "layer-scale",
+                "initial",
+                initial,
+                wanted,
+            ));
+        }
+        let shape = match self.shape(x) {
+            Shape::Vector { features } => vec![features],
+            Shape::Tokens { width, .. } => vec![width],
+            Shape::Signal { channels, .. } => vec![channels, 1],
+            Shape::Image { channels, .. } => vec![channels, 1, 1],
+        };
+        let law = Law::Constant(initial);
+        self.param(layer, layer.to_owned(), &shape, law, Role::Trainable)
+    }
+
+    /// Multiplies by the parameter of [`Builder::layer_scale_param`].
+    pub(crate) fn layer_scale_of(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        weight: ParamId,
+    ) -> Result<NodeId, GraphError> {
+        self.claim(layer)?;
+        self.push(layer, Op::LayerScale { weight }, &[x], self.shape(x))
     }
 
     pub(super) fn with_bias(

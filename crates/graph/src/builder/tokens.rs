@@ -48,6 +48,43 @@ impl Builder {
         self.push(layer, Op::ToTokens, &[y], Shape::Tokens { count, width })
     }
 
+    /// Image or signal to tokens: one token a position in row order, its channels as coordinates.
+    pub fn to_tokens(&mut self, x: NodeId, layer: &str) -> Result<NodeId, GraphError> {
+        self.claim(layer)?;
+        let input = self.shape(x);
+        let width = match input {
+            Shape::Image { channels, .. } | Shape::Signal { channels, .. } => channels,
+            Shape::Vector { .. } | Shape::Tokens { .. } => {
+                let wanted = "an image CxHxW or a signal CxL";
+                return Err(shape_error(layer, "tokens", input, is_a(input), wanted));
+            }
+        };
+        let count = input.len() / width;
+        self.push(layer, Op::ToTokens, &[x], Shape::Tokens { count, width })
+    }
+
+    /// Tokens to the positions of an image, in row order; their coordinates become channels.
+    pub fn to_image(
+        &mut self,
+        x: NodeId,
+        layer: &str,
+        [height, width]: [usize; 2],
+    ) -> Result<NodeId, GraphError> {
+        self.claim(layer)?;
+        let (count, channels) = self.tokens(x, layer, "image")?;
+        if height.checked_mul(width) != Some(count) {
+            let value = format!("{height}x{width}");
+            let wanted = format!("a height and a width whose product is the {count} tokens");
+            return Err(setting_error(layer, "image", "size", value, wanted));
+        }
+        let shape = Shape::Image {
+            channels,
+            height,
+            width,
+        };
+        self.push(layer, Op::ToImage, &[x], shape)
+    }
+
     /// Prepends a learned token; its parameter carries the layer's name and starts at 0.
     pub fn class_token(&mut self, x: NodeId, layer: &str) -> Result<NodeId, GraphError> {
         let (_, width) = self.tokens(x, layer, "class-token")?;
@@ -161,7 +198,7 @@ impl Builder {
         match self.shape(x) {
             Shape::Tokens { count, width } => Ok((count, width)),
             input => {
-                let wanted = "tokens, so put a patch-embed before it";
+                let wanted = "tokens, so put a patch-embed or tokens before it";
                 Err(shape_error(layer, op, input, is_a(input), wanted))
             }
         }

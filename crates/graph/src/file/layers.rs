@@ -16,7 +16,7 @@ const RMS_EPS: f64 = 1e-6;
 
 /// Every op but the activations, with the keys it takes beside `op` and `name`.
 #[rustfmt::skip]
-const OPS: [(&str, &[&str]); 25] = [
+const OPS: [(&str, &[&str]); 28] = [
     ("conv", &["channels", "kernel", "stride", "dilation", "padding", "groups", "bias"]),
     ("local", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
     ("p4-conv", &["channels", "kernel", "stride", "dilation", "padding", "bias"]),
@@ -25,6 +25,7 @@ const OPS: [(&str, &[&str]); 25] = [
     ("dense", &["features", "bias"]),
     ("bias", &[]),
     ("scale", &["by"]),
+    ("layer-scale", &["initial"]),
     ("dropout", &["rate"]),
     ("max-pool", &["size", "stride", "padding"]),
     ("avg-pool", &["size", "stride", "padding"]),
@@ -38,6 +39,8 @@ const OPS: [(&str, &[&str]); 25] = [
     ("group-norm", &["groups", "eps"]),
     ("rms-norm", &["eps"]),
     ("patch-embed", &["size", "width"]),
+    ("tokens", &[]),
+    ("image", &["size"]),
     ("class-token", &[]),
     ("position", &[]),
     ("attention", &["heads"]),
@@ -116,9 +119,8 @@ impl Layers<'_> {
             }
             "residual" | "gate" | "concat" => self.combine(&layer, x),
             "batch-norm" | "layer-norm" | "group-norm" | "rms-norm" => self.norm(&layer, x),
-            "patch-embed" | "class-token" | "position" | "attention" | "take-token" => {
-                self.tokens(&layer, x)
-            }
+            "patch-embed" | "tokens" | "image" | "class-token" | "position" | "attention"
+            | "take-token" => self.tokens(&layer, x),
             _ => self.elementwise(&layer, x),
         };
         result.map_err(|error| match error {
@@ -233,6 +235,11 @@ impl Layers<'_> {
                 let width = table.need("width", "width = 192")?.whole()?;
                 self.builder.patch_embed(x, layer.path, size, width)
             }
+            "tokens" => self.builder.to_tokens(x, layer.path),
+            "image" => {
+                let size = self.sizes(table.need("size", "size = [4, 4]")?, x)?;
+                self.builder.to_image(x, layer.path, size)
+            }
             "class-token" => self.builder.class_token(x, layer.path),
             "position" => self.builder.position(x, layer.path),
             "attention" => {
@@ -252,6 +259,10 @@ impl Layers<'_> {
             "scale" => {
                 let by = table.need("by", "by = 0.5")?.number()?;
                 self.builder.scale(x, layer.path, by)
+            }
+            "layer-scale" => {
+                let initial = table.get("initial").map_or(Ok(1.0), |v| v.number())?;
+                self.builder.layer_scale(x, layer.path, initial)
             }
             "dropout" => {
                 let rate = table.get("rate").map_or(Ok(0.5), |v| v.number())?;

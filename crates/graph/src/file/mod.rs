@@ -20,7 +20,7 @@
 //! | `group-pool` | (by = "max", or "mean"): fields to an image |
 //! | `dense` | features (bias = true) |
 //! | `bias`, `flatten`, `global-avg-pool`, `class-token`, `position` | |
-//! | `scale` · `dropout` | by · (rate = 0.5) |
+//! | `scale` · `layer-scale` · `dropout` | by · (initial = 1) · (rate = 0.5) |
 //! | `relu`, `gelu`, … | `leaky-relu` (slope = 0.01), `softplus` (beta = 1) |
 //! | `max-pool`, `avg-pool` | size (stride = size, padding = 0) |
 //! | `residual` | branch (skip = [], the identity) |
@@ -29,6 +29,7 @@
 //! | `batch-norm`, `layer-norm`, `rms-norm` | (eps = 1e-5; rms-norm 1e-6) |
 //! | `group-norm` | groups (eps = 1e-5) |
 //! | `patch-embed` | size, width |
+//! | `tokens` · `image` | · size: their inverse |
 //! | `attention` · `take-token` | heads · (index = 0) |
 //!
 //! `kernel`, `stride`, `dilation` and `size` are a number or [height, width]; `padding` is a number, "same",

@@ -340,6 +340,18 @@ impl Op {
                 rotation: Rotation::Kept,
                 passage: Passage::Scale { by },
             },
+            &Op::LayerScale { weight } => Facts {
+                name: "layer-scale",
+                words: "layer-scale".into(),
+                parameters: vec![(weight, 1.0)],
+                weights: ChannelWeights::None,
+                support: Support::Same,
+                pairs: Pairs::Unknown(
+                    "it weighs each channel by a number that does not start at random",
+                ),
+                rotation: Rotation::Ends("weighs the channels of the bare input one by one".into()),
+                passage: Passage::Other("which weighs each channel by a number of its own"),
+            },
             Op::Dropout { rate } => Facts {
                 name: "dropout",
                 words: format!("dropout {rate}").into(),
@@ -523,7 +535,17 @@ impl Op {
                 support: Support::Same,
                 pairs: Pairs::Asked,
                 rotation: Rotation::Positions,
-                passage: Passage::Other(TOKENS),
+                passage: Passage::Other("which makes tokens of positions"),
+            },
+            Op::ToImage => Facts {
+                name: "image",
+                words: "image".into(),
+                parameters: Vec::new(),
+                weights: ChannelWeights::None,
+                support: Support::Same,
+                pairs: Pairs::Unknown("tokens are not followed back to positions of an image"),
+                rotation: Rotation::Positions,
+                passage: Passage::Other("which makes an image of tokens"),
             },
             &Op::ClassToken { token } => Facts {
                 name: "class-token",

@@ -73,6 +73,11 @@ pub enum Op {
         /// The constant.
         by: f64,
     },
+    /// y = γ · x, γ one number a channel (image, signal), feature (vector) or token coordinate (tokens).
+    LayerScale {
+        /// γ: C×1×1 for images, C×1 for signals.
+        weight: ParamId,
+    },
     /// Zeroes each number with probability `rate` and scales the rest by 1/(1−rate) in training; identity otherwise.
     Dropout {
         /// Probability of zero.
@@ -139,6 +144,8 @@ pub enum Op {
     },
     /// Image or signal to tokens: one token a position in row order, its channels as coordinates.
     ToTokens,
+    /// Tokens to an image: the inverse of `ToTokens`, row by row.
+    ToImage,
     /// Prepends a learned token, parameter 1 × 1 × width.
     ClassToken {
         /// The token.

@@ -6,58 +6,67 @@
 
 use crate::{Graph, Op, Shape, Support, Window};
 
-/// What position 0 of a node sees along one axis, and how it moves.
-#[derive(Clone, Copy, PartialEq)]
-enum Axis {
-    Local { first: i64, last: i64, jump: i64 },
+/// What a node's positions see of the input along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Position o sees [first + jump·o, last + jump·o], part of which may lie outside of the input.
+    Local {
+        /// Where the field of position 0 begins.
+        first: i64,
+        /// Where it ends.
+        last: i64,
+        /// How far the next position's field lies.
+        jump: i64,
+    },
+    /// Everything.
     Whole,
 }
 
-const POINT: Axis = Axis::Local {
+const POINT: Reach = Reach::Local {
     first: 0,
     last: 0,
     jump: 1,
 };
 
-impl Axis {
-    fn slide(self, window: &Window, axis: usize, n: usize) -> Axis {
-        let Axis::Local { first, last, jump } = self else {
-            return Axis::Whole;
+impl Reach {
+    fn slide(self, window: &Window, axis: usize, n: usize) -> Reach {
+        let Reach::Local { first, last, jump } = self else {
+            return Reach::Whole;
         };
         let reach = (window.kernel[axis] - 1) * window.dilation[axis];
         let stride = window.stride[axis];
         let (before, _) = window.padding.amounts(n, reach + 1, stride);
         let (reach, before) = (reach as i64, before as i64);
         // Saturation only meets fields beyond any input, which are cut to the input anyway.
-        Axis::Local {
+        Reach::Local {
             first: first.saturating_sub(jump.saturating_mul(before)),
             last: last.saturating_add(jump.saturating_mul(reach - before)),
             jump: jump.saturating_mul(stride as i64),
         }
     }
 
-    fn union(self, other: Axis) -> Axis {
+    fn union(self, other: Reach) -> Reach {
         match (self, other) {
             (
-                Axis::Local { first, last, jump },
-                Axis::Local {
+                Reach::Local { first, last, jump },
+                Reach::Local {
                     first: f,
                     last: l,
                     jump: j,
                 },
-            ) => Axis::Local {
+            ) => Reach::Local {
                 first: first.min(f),
                 last: last.max(l),
                 jump: jump.max(j),
             },
-            _ => Axis::Whole,
+            _ => Reach::Whole,
         }
     }
 
     fn positions(self, n: usize) -> usize {
         match self {
-            Axis::Whole => n,
-            Axis::Local { first, last, .. } => {
+            Reach::Whole => n,
+            Reach::Local { first, last, .. } => {
                 let seen = last.saturating_sub(first).saturating_add(1);
                 usize::try_from(seen).map_or(n, |seen| seen.min(n))
             }
@@ -73,7 +82,16 @@ pub(super) fn receptive_fields(graph: &Graph) -> Vec<Vec<usize>> {
         Shape::Image { height, width, .. } => vec![height, width],
         Shape::Tokens { count, .. } => vec![count],
     };
-    let mut axes: Vec<[Axis; 2]> = Vec::with_capacity(graph.nodes.len());
+    let used = |seen: [Reach; 2]| match sizes.len() {
+        2 => vec![seen[0].positions(sizes[0]), seen[1].positions(sizes[1])],
+        _ => vec![seen[1].positions(sizes[0])],
+    };
+    reaches(graph).into_iter().map(used).collect()
+}
+
+/// What every node sees along rows and columns of the input, node by node; a signal is one row.
+pub fn reaches(graph: &Graph) -> Vec<[Reach; 2]> {
+    let mut axes: Vec<[Reach; 2]> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
         let mut seen = [POINT; 2];
         for (i, input) in node.inputs.iter().enumerate() {
@@ -86,15 +104,11 @@ pub(super) fn receptive_fields(graph: &Graph) -> Vec<Vec<usize>> {
         let input = node.inputs.first().map(|id| graph.nodes[id.0].shape);
         axes.push(through(&node.op, seen, input.unwrap_or(node.shape)));
     }
-    let used = |seen: [Axis; 2]| match sizes.len() {
-        2 => vec![seen[0].positions(sizes[0]), seen[1].positions(sizes[1])],
-        _ => vec![seen[1].positions(sizes[0])],
-    };
-    axes.into_iter().map(used).collect()
+    axes
 }
 
 /// What a node sees, given what its input sees. A single axis is the second.
-fn through(op: &Op, seen: [Axis; 2], input: Shape) -> [Axis; 2] {
+fn through(op: &Op, seen: [Reach; 2], input: Shape) -> [Reach; 2] {
     let slide = |window: &Window| {
         let [height, width] = match input {
             Shape::Image { height, width, .. } => [height, width],
@@ -109,7 +123,7 @@ fn through(op: &Op, seen: [Axis; 2], input: Shape) -> [Axis; 2] {
     match op.facts().support {
         Support::Window(window) => slide(window),
         Support::Token if matches!(input, Shape::Tokens { .. }) => seen,
-        Support::Token | Support::All => [Axis::Whole; 2],
+        Support::Token | Support::All => [Reach::Whole; 2],
         Support::Same => seen,
     }
 }

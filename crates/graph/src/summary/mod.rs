@@ -6,6 +6,7 @@ mod multiplications;
 mod outline;
 mod words;
 
+pub use field::{Reach, reaches};
 pub use multiplications::multiplications;
 pub use outline::{Outline, OutlineStep, Repeat};
 

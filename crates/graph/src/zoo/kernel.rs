@@ -3,6 +3,9 @@
 //! FCN: h^{l+1} = ω φ(h^l)/√n_l on the flattened input. CNN: circular convolutions of stride 1, scaled by
 //! 1/√(k²n); LCN: the same without weight sharing. Read-outs: VEC and LCN flatten, GAP averages over all
 //! positions, LAP^w over squares of w×w and then flattens. Biases are there unless b_std = 0.
+//!
+//! `fc-L` is the FCN of L layers of 64 whose read-out is divided by its fan-in, as networks that leave the kernel
+//! regime have it.
 
 use super::Settings;
 use crate::{
@@ -16,6 +19,15 @@ pub(super) const PARAMETRISATION: Parametrisation = Parametrisation::Ntk {
     b_std: 0.0,
 };
 
+/// N(0,1) weights scaled by 1/√fan_in, in the read-out by 1/fan_in, no biases.
+pub(super) const MEAN_FIELD: Parametrisation = Parametrisation::MeanField {
+    w_std: 1.0,
+    b_std: 0.0,
+};
+
+/// Width of the `fc` networks.
+const FC_WIDTH: usize = 64;
+
 const DEPTH: usize = 2;
 const FCN_WIDTH: usize = 512;
 const CNN_WIDTH: usize = 64;
@@ -24,13 +36,34 @@ const KERNEL: usize = 3;
 type Hidden = fn(&mut Builder, NodeId, &str, ConvSpec) -> Result<NodeId, GraphError>;
 
 pub(super) fn fcn(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
+    let (depth, width) = (s.depth.unwrap_or(DEPTH), s.width.unwrap_or(FCN_WIDTH));
+    dense_layers(b, s, depth, width)
+}
+
+pub(super) fn fc2(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
+    dense_layers(b, s, 2, FC_WIDTH)
+}
+
+pub(super) fn fc4(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
+    dense_layers(b, s, 4, FC_WIDTH)
+}
+
+pub(super) fn fc6(b: &mut Builder, s: &Settings) -> Result<(), GraphError> {
+    dense_layers(b, s, 6, FC_WIDTH)
+}
+
+fn dense_layers(
+    b: &mut Builder,
+    s: &Settings,
+    depth: usize,
+    width: usize,
+) -> Result<(), GraphError> {
     let activation = s.activation(Activation::Relu);
     let mut x = Builder::INPUT;
     if !matches!(b.shape(x), Shape::Vector { .. }) {
         x = b.flatten(x, "flatten")?;
     }
-    for l in 1..=s.depth.unwrap_or(DEPTH) {
-        let width = s.width.unwrap_or(FCN_WIDTH);
+    for l in 1..=depth {
         x = b.dense(x, &format!("layer_{l}"), width, biases(b))?;
         x = b.activation(x, &format!("act_{l}"), activation)?;
     }

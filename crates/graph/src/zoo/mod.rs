@@ -1,6 +1,9 @@
 //! Networks by name, with the shapes and the parameter names of their reference implementations.
 
+mod alexnet;
+mod convnext;
 mod densenet;
+mod inverted;
 mod kernel;
 mod lenet;
 mod mlp;
@@ -27,7 +30,7 @@ pub struct ZooOptions {
     pub outputs: Option<usize>,
     /// Replaces every activation of the network.
     pub activation: Option<Nonlinearity>,
-    /// Laws and scales; `pytorch` by default, `ntk` for the kernel networks.
+    /// Laws and scales; `pytorch` by default, `ntk` for the kernel networks, `mean-field` for the `fc` ones.
     pub parametrisation: Option<Parametrisation>,
     /// Override of the laws of biases.
     pub bias: BiasRule,
@@ -60,6 +63,8 @@ pub struct ZooEntry {
     reads: Reads,
     #[serde(skip)]
     sizes: Sizes,
+    #[serde(skip)]
+    parametrisation: Parametrisation,
     #[serde(skip)]
     build: fn(&mut Builder, &Settings) -> Result<(), GraphError>,
 }
@@ -106,12 +111,27 @@ const fn entry(
     sizes: Sizes,
     build: fn(&mut Builder, &Settings) -> Result<(), GraphError>,
 ) -> ZooEntry {
+    let parametrisation = match sizes {
+        Sizes::Fixed => Parametrisation::Pytorch,
+        Sizes::DepthWidth | Sizes::DepthWidthKernel => kernel::PARAMETRISATION,
+    };
     ZooEntry {
         name,
         description,
         reads,
         sizes,
+        parametrisation,
         build,
+    }
+}
+
+impl ZooEntry {
+    /// The same in another parametrisation, where none is asked for.
+    const fn starting_in(self, parametrisation: Parametrisation) -> Self {
+        ZooEntry {
+            parametrisation,
+            ..self
+        }
     }
 }
 
@@ -119,7 +139,7 @@ const fn entry(
 const MLP: &str = "mlp-LxN";
 
 /// Every name of the zoo.
-static ZOO: [ZooEntry; 25] = {
+static ZOO: [ZooEntry; 38] = {
     use Reads::{Anything, Images, Positions};
     use Sizes::{DepthWidth, DepthWidthKernel, Fixed};
     [
@@ -137,6 +157,30 @@ static ZOO: [ZooEntry; 25] = {
             Fixed,
             mlp::build,
         ),
+        entry(
+            "fc-2",
+            "two hidden dense layers of 64 in mean-field, no biases",
+            Anything,
+            Fixed,
+            kernel::fc2,
+        )
+        .starting_in(kernel::MEAN_FIELD),
+        entry(
+            "fc-4",
+            "four hidden dense layers of 64 in mean-field, no biases",
+            Anything,
+            Fixed,
+            kernel::fc4,
+        )
+        .starting_in(kernel::MEAN_FIELD),
+        entry(
+            "fc-6",
+            "six hidden dense layers of 64 in mean-field, no biases",
+            Anything,
+            Fixed,
+            kernel::fc6,
+        )
+        .starting_in(kernel::MEAN_FIELD),
         entry(
             "lenet",
             "LeNet-5 with max-pool: conv 6 and 16 (5x5), dense 120, 84",
@@ -166,18 +210,49 @@ static ZOO: [ZooEntry; 25] = {
             lenet::bare,
         ),
         entry(
+            "alexnet",
+            "AlexNet for small images: five 3x3 convolutions, dense 4096, 4096 with dropout",
+            Images,
+            Fixed,
+            alexnet::build,
+        ),
+        entry(
             "vgg11",
             "VGG-11 for small images, classifier 512-512 with dropout",
             Images,
             Fixed,
-            vgg::plain,
+            vgg::vgg11,
         ),
         entry(
             "vgg11-bn",
             "VGG-11 with batch norm",
             Images,
             Fixed,
-            vgg::batch_norm,
+            vgg::vgg11_bn,
+        ),
+        entry("vgg13", "VGG-13, as vgg11", Images, Fixed, vgg::vgg13),
+        entry(
+            "vgg13-bn",
+            "VGG-13 with batch norm",
+            Images,
+            Fixed,
+            vgg::vgg13_bn,
+        ),
+        entry("vgg16", "VGG-16, as vgg11", Images, Fixed, vgg::vgg16),
+        entry(
+            "vgg16-bn",
+            "VGG-16 with batch norm",
+            Images,
+            Fixed,
+            vgg::vgg16_bn,
+        ),
+        entry("vgg19", "VGG-19, as vgg11", Images, Fixed, vgg::vgg19),
+        entry(
+            "vgg19-bn",
+            "VGG-19 with batch norm",
+            Images,
+            Fixed,
+            vgg::vgg19_bn,
         ),
         entry(
             "resnet9",
@@ -220,6 +295,27 @@ static ZOO: [ZooEntry; 25] = {
             Images,
             Fixed,
             densenet::build,
+        ),
+        entry(
+            "mobilenet",
+            "MobileNetV2 for small images: 17 inverted residuals, stem and second stage of stride 1",
+            Images,
+            Fixed,
+            inverted::mobilenet,
+        ),
+        entry(
+            "efficientnet-b0",
+            "EfficientNet-B0 for small images: inverted residuals, squeeze-and-excite, stem of stride 1",
+            Images,
+            Fixed,
+            inverted::efficientnet_b0,
+        ),
+        entry(
+            "convnext-tiny",
+            "ConvNeXt-T: patches of 4, depthwise 7x7, layer norm, stages of 3, 3, 9, 3 blocks",
+            Images,
+            Fixed,
+            convnext::tiny,
         ),
         entry(
             "vit",
@@ -339,11 +435,7 @@ pub fn zoo(name: &str, options: &ZooOptions) -> Result<Graph, GraphError> {
             wanted,
         });
     }
-    let own = match entry.sizes {
-        Sizes::Fixed => Parametrisation::Pytorch,
-        Sizes::DepthWidth | Sizes::DepthWidthKernel => kernel::PARAMETRISATION,
-    };
-    let parametrisation = options.parametrisation.unwrap_or(own);
+    let parametrisation = options.parametrisation.unwrap_or(entry.parametrisation);
     let mut builder = Builder::new(name, input, parametrisation, options.bias)?;
     let settings = Settings {
         outputs: options.outputs.unwrap_or(10),

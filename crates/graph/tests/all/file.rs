@@ -99,6 +99,7 @@ fn every_op_has_a_spelling() {
         { op = "residual", branch = [ { op = "relu" } ], skip = [ { op = "scale", by = 0.5 } ] },
         { op = "concat", branches = [ [], [] ] }, { op = "hard-sigmoid" }, { op = "hard-swish" },
         { op = "batch-norm", eps = 1e-3 }, { op = "layer-norm" }, { op = "group-norm", groups = 2 }, { op = "rms-norm" },
+        { op = "layer-scale" }, { op = "layer-scale", initial = 1e-6 }, { op = "tokens" }, { op = "image", size = [2, 4] },
         { op = "patch-embed", size = [2, 1], width = 6 }, { op = "class-token" }, { op = "position" },
         { op = "attention", heads = 3 }, { op = "dense", features = 5 },
         { op = "gate", branch = [ { op = "take-token" } ] }, { op = "gate", branch = [], skip = [ { op = "tanh" } ] },
@@ -115,6 +116,12 @@ fn every_op_has_a_spelling() {
     assert_eq!(graph.params[0].shape, [8, 1, 3, 5]);
     // 8×16 → stride (1,2) → 8×8 → 2×2 windows → 4×4.
     assert_eq!(graph.params[2].shape, [4, 32, 16]);
+    let scale = |name: &str| {
+        let found = graph.params.iter().find(|p| p.name == name).unwrap();
+        (found.shape.clone(), found.law)
+    };
+    assert_eq!(scale("27"), (vec![8, 1, 1], Law::Constant(1.0)));
+    assert_eq!(scale("28"), (vec![8, 1, 1], Law::Constant(1e-6)));
     let skip = graph.nodes.iter().find(|n| n.layer == "19.skip.0").unwrap();
     assert_eq!(skip.op, Op::Scale { by: 0.5 });
     assert!(
@@ -430,7 +437,17 @@ fn layers_that_do_not_fit() {
         (
             "[3, 4, 4]",
             r#"{ op = "attention", heads = 2 }"#,
-            "layer 0 (attention): input 3x4x4 is an image; it wants tokens, so put a patch-embed before it",
+            "layer 0 (attention): input 3x4x4 is an image; it wants tokens, so put a patch-embed or tokens before it",
+        ),
+        (
+            "[3]",
+            r#"{ op = "tokens" }"#,
+            "layer 0 (tokens): input 3 is a vector; it wants an image CxHxW or a signal CxL",
+        ),
+        (
+            "[3, 4, 4]",
+            r#"{ op = "tokens" }, { op = "image", size = [2, 9] }"#,
+            "layer 1 (image): size 2x9 is out of range; it must be a height and a width whose product is the 16 tokens",
         ),
         (
             "[3, 4, 4]",

@@ -39,6 +39,10 @@ fn published_totals() {
     assert_eq!(default("resnet50").parameter_count(), 23_520_842);
     assert_eq!(default("vgg11").parameter_count(), 9_750_922);
     assert_eq!(default("densenet121").parameter_count(), 6_956_298);
+    // torchvision's with num_classes = 10; strides change no count.
+    assert_eq!(default("mobilenet").parameter_count(), 2_236_682);
+    assert_eq!(default("efficientnet-b0").parameter_count(), 4_020_358);
+    assert_eq!(default("convnext-tiny").parameter_count(), 27_827_818);
 }
 
 /// Totals counted by hand.
@@ -59,6 +63,29 @@ fn totals_counted_by_hand() {
     );
     // γ and β of 64+128+2·256+4·512 channels.
     assert_eq!(default("vgg11-bn").parameter_count(), 9_750_922 + 2 * 2_752);
+    // Two convolutions at 64, 128, 256 and three times two at 512 channels, then the classifier of VGG-11.
+    let conv = |i: usize, o: usize| 9 * i * o + o;
+    let classifier = 2 * (512 * 512 + 512) + 5_130;
+    let two = conv(3, 64) + conv(64, 64) + conv(64, 128) + conv(128, 128);
+    let two = two + conv(128, 256) + conv(256, 256) + conv(256, 512) + 3 * conv(512, 512);
+    let more = conv(256, 256) + 2 * conv(512, 512);
+    for (i, name) in ["vgg13", "vgg16", "vgg19"].into_iter().enumerate() {
+        let plain = two + i * more + classifier;
+        assert_eq!(default(name).parameter_count(), plain, "{name}");
+        // γ and β of 2 944 channels, and of 256 + 2·512 more for each step.
+        let normed = default(&format!("{name}-bn")).parameter_count();
+        assert_eq!(normed, plain + 2 * (2_944 + i * 1_280), "{name}-bn");
+    }
+    // 256 channels of 2x2 reach the dense layers.
+    let features = conv(3, 64) + conv(64, 192) + conv(192, 384) + conv(384, 256) + conv(256, 256);
+    assert_eq!(
+        default("alexnet").parameter_count(),
+        features + 1_025 * 4_096 + 4_097 * 4_096 + 40_970
+    );
+    for depth in [2, 4, 6] {
+        let fc = default(&format!("fc-{depth}")).parameter_count();
+        assert_eq!(fc, 3_072 * 64 + (depth - 1) * 64 * 64 + 640);
+    }
     // ResNet-18 has 4800 normalised channels: 64·5 + 128·5 + 256·5 + 512·5 (a shortcut in three stages, the stem in the first).
     assert_eq!(
         default("resnet18-nobn").parameter_count(),
@@ -376,6 +403,136 @@ fn vit_names_order_and_laws() {
         uneven.to_string(),
         "layer conv_proj (patch-embed): input 3x30x32 is not a whole number of patches of 8x8; it wants sizes that are multiples of 8x8"
     );
+}
+
+/// Torchvision's names, the laws that its constructors set, and where blocks skip.
+#[test]
+fn names_and_laws_of_inverted_residuals() {
+    let mobile = default("mobilenet");
+    let found = names(&mobile);
+    assert_eq!(found[0], "features.0.0.weight");
+    // A first block that does not widen, then those that do.
+    for name in [
+        "features.1.conv.0.0.weight",
+        "features.1.conv.1.weight",
+        "features.1.conv.2.running_var",
+        "features.17.conv.1.0.weight",
+        "features.17.conv.3.bias",
+        "features.18.1.weight",
+        "classifier.1.bias",
+    ] {
+        assert!(found.contains(&name), "{name}");
+    }
+    let shape = |graph: &Graph, name: &str| {
+        let found = graph.params.iter().find(|p| p.name == name);
+        found.unwrap_or_else(|| panic!("no {name}")).shape.clone()
+    };
+    assert_eq!(shape(&mobile, "features.2.conv.1.0.weight"), [96, 1, 3, 3]);
+    // Fan-out is k²·out, as PyTorch counts it for depthwise convolutions too.
+    let std = (2.0f64 / (9.0 * 96.0)).sqrt();
+    assert_eq!(
+        *law(&mobile, "features.2.conv.1.0.weight"),
+        Law::Normal { std }
+    );
+    assert_eq!(
+        *law(&mobile, "classifier.1.weight"),
+        Law::Normal { std: 0.01 }
+    );
+    assert_eq!(*law(&mobile, "classifier.1.bias"), Law::Constant(0.0));
+    // Stages of 1, 2, 3, 4, 3, 3, 1 blocks skip in all but their first.
+    let adds = |graph: &Graph| graph.nodes.iter().filter(|n| n.op == Op::Add).count();
+    assert_eq!(adds(&mobile), 1 + 2 + 3 + 2 + 2);
+
+    let efficient = default("efficientnet-b0");
+    // Squeezed to a quarter of what the block reads, not of what it widens that to.
+    let squeeze = |name: &str| shape(&efficient, name);
+    assert_eq!(squeeze("features.1.0.block.1.fc1.weight"), [8, 32, 1, 1]);
+    assert_eq!(squeeze("features.2.0.block.2.fc1.weight"), [4, 96, 1, 1]);
+    assert_eq!(squeeze("features.3.0.block.1.0.weight"), [144, 1, 5, 5]);
+    assert_eq!(adds(&efficient), 1 + 1 + 2 + 2 + 3);
+    let bound = 10f64.sqrt().recip();
+    assert_eq!(
+        *law(&efficient, "classifier.1.weight"),
+        Law::Uniform { bound }
+    );
+    // The gate keeps its sigmoid when activations are replaced.
+    let tanh = with("efficientnet-b0", |o| {
+        o.activation = Some(Activation::Tanh.into());
+    });
+    let count = |of: Activation| {
+        let nodes = tanh.as_ref().unwrap().nodes.iter();
+        nodes.filter(|n| n.op == Op::Activation(of)).count()
+    };
+    assert_eq!(
+        (count(Activation::Sigmoid), count(Activation::Silu)),
+        (16, 0)
+    );
+}
+
+#[test]
+fn convnext_names_order_and_laws() {
+    let graph = default("convnext-tiny");
+    let names = names(&graph);
+    assert_eq!(
+        names[..8],
+        [
+            "features.0.0.weight",
+            "features.0.0.bias",
+            "features.0.1.weight",
+            "features.0.1.bias",
+            "features.1.0.layer_scale",
+            "features.1.0.block.0.weight",
+            "features.1.0.block.0.bias",
+            "features.1.0.block.2.weight",
+        ]
+    );
+    assert_eq!(graph.params[4].shape, [96, 1, 1]);
+    assert_eq!(graph.params[4].law, Law::Constant(1e-6));
+    assert_eq!(graph.params[5].shape, [96, 1, 7, 7]);
+    assert_eq!(graph.params[5].law, Law::Normal { std: 0.02 });
+    assert_eq!(graph.params[7].shape, [96]);
+    assert_eq!(
+        *law(&graph, "features.7.2.block.3.weight"),
+        Law::Normal { std: 0.02 }
+    );
+    assert_eq!(names[names.len() - 1], "classifier.2.bias");
+    // 32 → 8 → 4 → 2 → 1
+    let last = graph.nodes.iter().find(|n| n.layer == "features.7.2.add");
+    assert_eq!(Some(last.unwrap().shape), image("768x1x1"));
+}
+
+/// N(0,1) weights times 1/√fan_in, the last times 1/fan_in, unless something else is asked for.
+#[test]
+fn fc_networks_have_a_parametrisation_of_their_own() {
+    let graph = default("fc-4");
+    assert_eq!(
+        graph.parametrisation,
+        Parametrisation::MeanField {
+            w_std: 1.0,
+            b_std: 0.0
+        }
+    );
+    let scales: Vec<f64> = graph
+        .nodes
+        .iter()
+        .filter_map(|n| match n.op {
+            Op::Dense { scale, .. } => Some(scale),
+            _ => None,
+        })
+        .collect();
+    let first = 3_072f64.sqrt().recip();
+    assert_eq!(scales, [first, 0.125, 0.125, 0.125, 1.0 / 64.0]);
+    assert!(
+        graph
+            .params
+            .iter()
+            .all(|p| p.law == Law::Normal { std: 1.0 })
+    );
+    let other = with("fc-2", |o| o.parametrisation = Some(Parametrisation::He)).unwrap();
+    assert_eq!(other.parametrisation, Parametrisation::He);
+    assert_eq!(names(&other)[1], "layer_1.bias");
+    let error = with("fc-2", |o| o.width = Some(3)).unwrap_err();
+    assert!(error.to_string().contains("--width is not an option"));
 }
 
 #[test]

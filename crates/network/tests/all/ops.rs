@@ -190,7 +190,9 @@ fn case(op: &Op, shape: Shape) -> String {
         Op::LayerNorm { .. } => format!("layer-norm {on}"),
         Op::GroupNorm { .. } => format!("group-norm {on}"),
         Op::RmsNorm { .. } => format!("rms-norm {on}"),
+        Op::LayerScale { .. } => format!("layer-scale {on}"),
         Op::ToTokens => "to-tokens".to_owned(),
+        Op::ToImage => "to-image".to_owned(),
         Op::ClassToken { .. } => "class-token".to_owned(),
         Op::Position { .. } => "position".to_owned(),
         Op::TakeToken { .. } => "take-token".to_owned(),
@@ -202,8 +204,7 @@ fn case(op: &Op, shape: Shape) -> String {
 #[test]
 fn the_fixtures_cover_every_op() {
     let mut wanted: Vec<String> = Activation::NAMES.map(str::to_owned).to_vec();
-    let single =
-        "scale dropout global-avg-pool flatten to-tokens class-token position take-token attention";
+    let single = "scale dropout global-avg-pool flatten to-tokens to-image class-token position take-token attention";
     wanted.extend(single.split(' ').map(str::to_owned));
     let pairs = |ops: &str, shapes: &str, borders: &str| -> Vec<String> {
         let mut pairs = Vec::new();
@@ -231,7 +232,7 @@ fn the_fixtures_cover_every_op() {
         "same zeros valid",
     ));
     wanted.extend(pairs(
-        "bias add gate concat layer-norm rms-norm",
+        "bias layer-scale add gate concat layer-norm rms-norm",
         "vector signal image tokens",
         "",
     ));

@@ -13,13 +13,13 @@ use serde_json::Value;
 /// Relative to the norm of the vector.
 const TOLERANCE: f64 = 1e-9;
 
-/// As `perturb` in bench/fixtures: mean_i = 0.3 sin(i + 1), variance_i = 1 + 0.5 cos(i).
+/// As `perturb` in bench/fixtures: mean_i = 0.3 sin(i + 1), variance_i = 1 + 0.5 cos(i), layer scales as variances.
 fn perturb(graph: &Graph, weights: &mut Weights<f64>) {
     for (param, values) in graph.params.iter().zip(&mut weights.values) {
         for (i, value) in values.iter_mut().enumerate() {
             if param.name.ends_with("running_mean") {
                 *value = 0.3 * (i as f64 + 1.0).sin();
-            } else if param.name.ends_with("running_var") {
+            } else if param.name.ends_with("running_var") || param.name.ends_with("layer_scale") {
                 *value = 1.0 + 0.5 * (i as f64).cos();
             }
         }
@@ -124,7 +124,21 @@ networks! {
     mlp "mlp",
     lenet "lenet",
     lenet_avg_gelu "lenet-avg-gelu",
+    fc_2 "fc-2",
+    fc_4 "fc-4",
+    fc_6 "fc-6",
+    alexnet "alexnet",
     vgg11 "vgg11",
+    vgg11_bn "vgg11-bn",
+    vgg13 "vgg13",
+    vgg13_bn "vgg13-bn",
+    vgg16 "vgg16",
+    vgg16_bn "vgg16-bn",
+    vgg19 "vgg19",
+    vgg19_bn "vgg19-bn",
+    mobilenet "mobilenet",
+    efficientnet_b0 "efficientnet-b0",
+    convnext_tiny "convnext-tiny",
     resnet9 "resnet9",
     resnet18 "resnet18",
     resnet18_silu_statistics "resnet18-silu-statistics",

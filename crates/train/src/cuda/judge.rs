@@ -63,6 +63,7 @@ impl<T: Number> Test<T> {
                 outputs,
                 classes: set.labelled,
                 weight: 1.0,
+                frame: None,
             };
             let given = |leaf: usize| weights.get(leaf.wrapping_sub(1)).cloned();
             let pass = Pass::new(gpu, &program, precision, sizes, targets, given)?;

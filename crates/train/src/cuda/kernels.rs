@@ -12,6 +12,7 @@ use polariscope_diff::Dtype;
 use polariscope_diff::cuda::CudaSource;
 
 use crate::Optimiser;
+use crate::augment::Frame;
 
 pub const THREADS: usize = 256;
 /// Numbers for each network.
@@ -56,6 +57,8 @@ pub struct Sizes {
     pub classes: bool,
     /// What the loss is multiplied with.
     pub weight: f64,
+    /// Images of which views are taken.
+    pub frame: Option<Frame>,
 }
 
 const SHARED: &str = "
@@ -106,7 +109,7 @@ pub fn summing(dtype: Dtype, name: &'static str, text: String) -> CudaSource {
     }
 }
 
-/// x and y of the pass that the clock tells.
+/// x and y of the pass that the clock tells. Views are top, left and whether mirrored, row after row of the set.
 pub fn gather(dtype: Dtype, sizes: Sizes) -> CudaSource {
     let Sizes {
         samples,
@@ -114,20 +117,58 @@ pub fn gather(dtype: Dtype, sizes: Sizes) -> CudaSource {
         passes,
         input,
         outputs,
+        frame,
         ..
     } = sizes;
+    let (parameter, number) = match frame {
+        None => ("", format!("data[row * {input} + at]")),
+        Some(_) => (
+            ", const unsigned* views",
+            "seen(data + row * INPUT, at, views + 3 * row)".replace("INPUT", &input.to_string()),
+        ),
+    };
     let text = format!(
-        "extern \"C\" __global__ void gather(T* x, T* y, const float* data, const T* targets, const unsigned* order,
-    const long long* clock) {{
+        "typedef {number_type} T;
+{seen}extern \"C\" __global__ void gather(T* x, T* y, const float* data, const T* targets, const unsigned* order,
+    const long long* clock{parameter}) {{
     const unsigned* const rows = order + clock[0] % {passes} * {batch};
-    const long long first = blockIdx.x * {THREADS}LL + threadIdx.x, step = gridDim.x * {THREADS}LL;
-    for (long long i = first; i < {samples}LL * {input}; i += step)
-        x[i] = (T)data[(long long)rows[i / {input}] * {input} + i % {input}];
+    const long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x, step = gridDim.x * (long long)blockDim.x;
+    for (long long i = first; i < {samples}LL * {input}; i += step) {{
+        const long long row = rows[i / {input}];
+        const int at = i % {input};
+        x[i] = (T){number};
+    }}
     for (long long i = first; i < {samples}LL * {outputs}; i += step)
         y[i] = targets[(long long)rows[i / {outputs}] * {outputs} + i % {outputs}];
-}}"
+}}",
+        number_type = dtype.c_name(),
+        seen = frame.map_or(String::new(), seen),
     );
-    source(dtype, "gather", text)
+    CudaSource {
+        text,
+        name: "gather",
+        threads: THREADS,
+        shared: 0,
+    }
+}
+
+/// A function that gives number `at` of a view of an image, as [`Frame::look`] does.
+fn seen(frame: Frame) -> String {
+    let Frame {
+        height,
+        width,
+        crop,
+    } = frame;
+    format!(
+        "__device__ __forceinline__ float seen(const float* image, int at, const unsigned* view) {{
+    const int c = at % {width};
+    const int row = at / {width} % {height} + (int)view[0] - {crop};
+    const int column = (view[2] ? {width} - 1 - c : c) + (int)view[1] - {crop};
+    if (row < 0 || row >= {height} || column < 0 || column >= {width}) return 0;
+    return image[(at / ({height} * {width}) * {height} + row) * {width} + column];
+}}
+"
+    )
 }
 
 /// Samples whose largest output is that of their class, or whose single one has its sign.

@@ -1,7 +1,7 @@
 //! Training on a GPU: networks that differ in their initial weights alone, on the same batches at the same time.
 //!
 //! Samples, weights and what the optimiser remembers stay on the GPU, and a step is one recording that is replayed: the
-//! processor sends the order of the samples once per epoch and looks at the networks when somebody asks.
+//! processor sends the order of the samples and how they are changed once per epoch and looks at the networks when somebody asks.
 
 mod descent;
 #[cfg(test)]
@@ -20,6 +20,7 @@ use polariscope_graph::Graph;
 use polariscope_network::{Card, Weights};
 use polariscope_random::Stream;
 
+use crate::augment::View;
 use crate::local::largest;
 use crate::step::check_norms;
 use crate::train::{Problem, parts};
@@ -41,7 +42,7 @@ pub(crate) struct Fleet<'a, T> {
     pub states: Vec<State<T>>,
     /// Updates asked for.
     pub step: u64,
-    /// Epoch whose order lies on the GPU, and the first step of the rates there.
+    /// Epoch whose order and views lie on the GPU, and the first step of the rates there.
     order: Option<u64>,
     rates: Option<u64>,
     tensors: Tensors<T>,
@@ -100,13 +101,16 @@ impl<'a, T: Number> Fleet<'a, T> {
             rates: gpu.zeros(2 * RATES)?,
         };
         let classes = problem.classes.as_deref();
-        let train = Set::new(
+        let mut train = Set::new(
             &gpu,
             problem.train.x,
             classes,
             &problem.targets,
             problem.train.len(),
         )?;
+        if problem.frame.is_some() {
+            train.views = Some(gpu.zeros(3 * train.samples)?);
+        }
         let mut steps = Vec::new();
         for size in parts(train.samples, batch) {
             check_norms(graph, size)?;
@@ -121,6 +125,7 @@ impl<'a, T: Number> Fleet<'a, T> {
                     Loss::Sse => 1.0,
                     _ => size as f64,
                 },
+                frame: problem.frame,
             };
             steps.push(Step::new(
                 (&gpu, card.precision),
@@ -236,12 +241,20 @@ impl<'a, T: Number> Fleet<'a, T> {
         let n = self.train.samples;
         let an_epoch = self.config.steps_an_epoch(n);
         let epoch = step / an_epoch;
-        if self.batch < n && self.order != Some(epoch) {
-            let mut rows: Vec<u32> = (0..n as u32).collect();
-            Stream::new(self.config.batch_seed, epoch, "order")
-                .cursor()
-                .shuffle(&mut rows);
-            self.gpu.upload(&rows, 0, &self.train.order)?;
+        if self.order != Some(epoch) {
+            let seed = self.config.batch_seed;
+            if self.batch < n {
+                let mut rows: Vec<u32> = (0..n as u32).collect();
+                Stream::new(seed, epoch, "order")
+                    .cursor()
+                    .shuffle(&mut rows);
+                self.gpu.upload(&rows, 0, &self.train.order)?;
+            }
+            if let Some(to) = &self.train.views {
+                let views = self.config.augment.views(n, seed, epoch);
+                let numbers = views.iter().flat_map(View::numbers);
+                self.gpu.upload(&numbers.collect::<Vec<u32>>(), 0, to)?;
+            }
             self.order = Some(epoch);
         }
         let block = step / RATES as u64 * RATES as u64;

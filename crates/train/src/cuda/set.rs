@@ -17,6 +17,8 @@ pub struct Set<T> {
     pub classes: Array<u32>,
     /// Which row comes when.
     pub order: Array<u32>,
+    /// How rows are looked at, three numbers each, where they are changed.
+    pub views: Option<Array<u32>>,
     pub samples: usize,
     pub labelled: bool,
 }
@@ -35,6 +37,7 @@ impl<T: Number> Set<T> {
             y: gpu.zeros(targets.len())?,
             classes: gpu.zeros(samples)?,
             order: gpu.zeros(samples)?,
+            views: None,
             samples,
             labelled: classes.is_some(),
         };
@@ -98,7 +101,7 @@ impl<T: Number> Pass<T> {
             ..
         } = self.sizes;
         let blocks = (samples * input).div_ceil(THREADS).clamp(1, BLOCKS);
-        let arguments = [
+        let mut arguments = vec![
             T::argument(&self.x, samples * input),
             T::argument(&self.y, samples * outputs),
             Argument::F32(&set.x, set.samples * input),
@@ -106,6 +109,100 @@ impl<T: Number> Pass<T> {
             Argument::U32(&set.order, set.samples),
             Argument::I64(clock, 1),
         ];
+        if let Some(views) = &set.views {
+            arguments.push(Argument::U32(views, 3 * set.samples));
+        }
         gpu.start(&self.gather, [blocks, 1, 1], &arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use polariscope_diff::Dtype;
+    use polariscope_graph::Shape;
+
+    use super::super::emulation::{kernels_as_cpp, list, run};
+    use super::{Sizes, kernels};
+    use crate::Augment;
+
+    const SAMPLES: usize = 5;
+    const INPUT: usize = 2 * 4 * 3;
+
+    fn whole(numbers: impl IntoIterator<Item = u32>) -> String {
+        let words: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
+        format!("{{{}}}", words.join(", "))
+    }
+
+    /// The second batch of three as C++: rows, their targets and, with augmentation, their views are the processor's.
+    #[test]
+    fn the_gather_kernel_takes_the_views_of_the_processor() {
+        let shape = Shape::Image {
+            channels: 2,
+            height: 4,
+            width: 3,
+        };
+        let augment = Augment {
+            crop: 2,
+            flip: true,
+        };
+        let data: Vec<f32> = (0..SAMPLES * INPUT).map(|i| 1.0 + i as f32).collect();
+        let order = [3usize, 0, 4, 1, 2];
+        for frame in [None, augment.frame(shape).unwrap()] {
+            let sizes = Sizes {
+                samples: 2,
+                batch: 2,
+                passes: 3,
+                input: INPUT,
+                outputs: 2,
+                classes: true,
+                weight: 1.0,
+                frame,
+            };
+            for epoch in 0..4 {
+                let views = augment.views(SAMPLES, 9, epoch);
+                let numbers = views.iter().flat_map(|v| v.numbers());
+                let mut text = kernels_as_cpp(&[kernels::gather(Dtype::F64, sizes)]);
+                write!(
+                    text,
+                    "static float data[] = {};
+static double targets[] = {}, x[{}], y[4];
+static unsigned order[] = {}, views[] = {};
+static long long now = 4;
+int main() {{
+    grid(7, 1, [] {{ gather_kernel::gather(x, y, data, targets, order, &now{}); }});
+    for (double v : x) printf(\"%.17g \", v);
+    for (double v : y) printf(\"%.17g \", v);
+    printf(\"\\n\");
+}}",
+                    list(data.iter().map(|&x| f64::from(x))),
+                    list((0..2 * SAMPLES).map(|i| i as f64)),
+                    2 * INPUT,
+                    whole(order.map(|i| i as u32)),
+                    whole(numbers),
+                    if frame.is_some() { ", views" } else { "" },
+                )
+                .unwrap();
+                let Some(printed) = run("gather", &text) else {
+                    return;
+                };
+                let mut want = Vec::new();
+                for &row in &order[2..4] {
+                    let image = &data[row * INPUT..(row + 1) * INPUT];
+                    let mut seen: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
+                    if let Some(frame) = frame {
+                        frame.look(views[row], image, &mut seen);
+                    }
+                    want.extend(seen);
+                }
+                let targets = order[2..4].iter().flat_map(|&row| [2 * row, 2 * row + 1]);
+                want.extend(targets.map(|i| i as f64));
+                assert_eq!(printed, [want]);
+                if frame.is_none() {
+                    break;
+                }
+            }
+        }
     }
 }

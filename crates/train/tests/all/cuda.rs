@@ -8,8 +8,9 @@ use polariscope_graph::{Graph, ZooOptions, parse_file, zoo};
 use polariscope_network::Weights;
 use polariscope_random::Stream;
 use polariscope_train::{
-    BatchSize, Config, Control, Flow, FlowConfig, FlowState, Labels, Length, Loss, Optimiser,
-    Origin, Quiet, Samples, Schedule, State, StopReason, TrainError, Trainer, ensemble, flows,
+    Augment, BatchSize, Config, Control, Flow, FlowConfig, FlowState, Labels, Length, Loss,
+    Optimiser, Origin, Quiet, Samples, Schedule, State, StopReason, TrainError, Trainer, ensemble,
+    flows,
 };
 
 const GPU: Place = Place {
@@ -161,6 +162,35 @@ fn dropout() {
         40,
     );
     agree::<f64>(&problem, &sgd(0.9, 8), 1e-12);
+}
+
+/// Views are those of the CPU in every epoch, of batches with a smaller last one and of the whole set; resumed as well.
+#[test]
+#[ignore = "needs a GPU"]
+fn crops_and_flips() {
+    let problem = Problem::zoo("lenet", "2x20x24", 40);
+    for batch_size in [BatchSize::Of(16), BatchSize::Full] {
+        let config = Config {
+            augment: Augment {
+                crop: 3,
+                flip: true,
+            },
+            schedule: Schedule::Cosine,
+            batch_size,
+            ..sgd(0.9, 7)
+        };
+        agree::<f64>(&problem, &config, 1e-12);
+        let state = State::<f32>::new(&problem.graph, &config, 3);
+        let sets = (problem.samples(), Some(problem.samples()));
+        let mut trainer = Trainer::on(GPU, &problem.graph, &config, sets, state).unwrap();
+        (0..4).for_each(|_| trainer.step().unwrap());
+        let bytes = trainer.into_state().to_bytes();
+        let state = State::<f32>::from_bytes(&problem.graph, &config, &bytes).unwrap();
+        let mut trainer = Trainer::on(GPU, &problem.graph, &config, sets, state).unwrap();
+        trainer.run(&mut Quiet).unwrap();
+        let whole = problem.run::<f32>(GPU, &config);
+        assert_eq!(trainer.state().weights, whole.weights);
+    }
 }
 
 /// Networks that train together end where they end alone.

@@ -78,6 +78,17 @@ fn gradient_descent_by_hand() {
         ..config
     };
     assert_close(&quadratic(&config), &[0.9 * 0.95, -2.0 * 0.6 * 0.8], 1e-15);
+    // η/2 (1 + cos(π t/3)) = 0.1, 0.075 and 0.025.
+    let config = Config {
+        schedule: Schedule::Cosine,
+        length: Length::Steps(3),
+        ..config
+    };
+    assert_close(
+        &quadratic(&config),
+        &[0.9 * 0.925 * 0.975, -2.0 * 0.6 * 0.7 * 0.9],
+        1e-15,
+    );
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use polariscope_learning::train::{FlowRun, Method};
-use polariscope_train::{BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule};
+use polariscope_train::{
+    Augment, BatchSize, Config, FlowConfig, Length, Loss, Optimiser, Origin, Schedule,
+};
 
 use crate::args::{Common, count, seed};
 use crate::error::CliError;
@@ -39,6 +41,8 @@ pub enum Decay {
     Constant,
     /// To 0, linearly.
     LinearDecay,
+    /// To 0, along half a period of a cosine.
+    Cosine,
 }
 
 /// How to train.
@@ -63,7 +67,7 @@ pub struct TrainingArgs {
     /// Learning rate at the first step [default: 0.03, adam 0.001]
     #[arg(long, alias = "lr", value_name = "X", allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
-    /// constant or linear-decay, to 0 at the end [default: linear-decay]
+    /// constant, or to 0 at the end: linear-decay, cosine [default: linear-decay]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub schedule: Option<Decay>,
     /// Momentum of sgd [default: 0.9]
@@ -84,13 +88,19 @@ pub struct TrainingArgs {
     /// Largest norm of a gradient; longer ones are shortened to it
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub clip: Option<f64>,
+    /// Training images: pad by K zeros, cut back at a random place
+    #[arg(long, value_name = "K", value_parser = count, allow_negative_numbers = true)]
+    pub crop: Option<usize>,
+    /// Training images: mirror every second one, left to right, at random
+    #[arg(long)]
+    pub flip: bool,
     /// Fraction of the training labels that are made wrong [default: 0]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub label_noise: Option<f64>,
     /// Seed of the initial weights [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub init_seed: Option<u64>,
-    /// Seed of batches, dropout and label noise [default: --seed]
+    /// Seed of batches, crops, flips, dropout and label noise [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub batch_seed: Option<u64>,
     /// Epochs (flow: steps) a row of the history [default: 1, flow 10]
@@ -159,6 +169,8 @@ impl TrainingArgs {
             ("--beta2", self.beta2.is_some(), &[Adam]),
             ("--eps", self.eps.is_some(), &[Adam]),
             ("--clip", self.clip.is_some(), descent),
+            ("--crop", self.crop.is_some(), descent),
+            ("--flip", self.flip, descent),
             ("--label-noise", self.label_noise.is_some(), descent),
             ("--batch-seed", self.batch_seed.is_some(), descent),
             ("--alpha", flow.alpha.is_some(), &[Flow]),
@@ -204,6 +216,7 @@ impl TrainingArgs {
             None => default.schedule,
             Some(Decay::Constant) => Schedule::Constant,
             Some(Decay::LinearDecay) => Schedule::LinearDecay,
+            Some(Decay::Cosine) => Schedule::Cosine,
         };
         Config {
             loss: self.loss.unwrap_or(default.loss),
@@ -217,6 +230,10 @@ impl TrainingArgs {
             init_seed: self.init_seed.unwrap_or(common.seed),
             batch_seed: self.batch_seed.unwrap_or(common.seed),
             label_noise: self.label_noise.unwrap_or(default.label_noise),
+            augment: Augment {
+                crop: self.crop.unwrap_or(default.augment.crop),
+                flip: self.flip || default.augment.flip,
+            },
         }
     }
 

@@ -176,6 +176,10 @@ impl Walk<'_> {
                 self.rows(bias, &own);
                 Ok(own)
             }
+            &Op::LayerScale { weight } if is_vector(read) => {
+                self.rows(weight, &own);
+                Ok(own)
+            }
             &Op::BatchNorm {
                 weight,
                 bias,
@@ -245,9 +249,11 @@ impl Walk<'_> {
             | Op::BatchNorm { .. }
             | Op::GroupNorm { .. }
             | Op::Scale { .. }
+            | Op::LayerScale { .. }
             | Op::Dropout { .. }
             | Op::Activation(_)
             | Op::ToTokens
+            | Op::ToImage
             | Op::Attention { .. } => Ok(own),
         }
     }

@@ -96,7 +96,9 @@ impl Making<'_> {
             | Op::GroupPool { .. }
             | Op::MaxPool(_)
             | Op::BatchNorm { .. }
-            | Op::Gate => {
+            | Op::Gate
+            | Op::LayerScale { .. }
+            | Op::ToImage => {
                 return Err(self.unsupported(node, "it has no closed form", "remove it"));
             }
         })

@@ -185,7 +185,9 @@ pub fn reference(graph: &Graph, x: &[f64], y: &[f64]) -> (f64, f64) {
             | Op::GroupPool { .. }
             | Op::MaxPool(_)
             | Op::BatchNorm { .. }
-            | Op::Gate => {
+            | Op::Gate
+            | Op::LayerScale { .. }
+            | Op::ToImage => {
                 panic!("no kernel for {:?}", node.op)
             }
         };

@@ -1,0 +1,5 @@
+//! The lenses on symmetry against closed forms and what architectures must do.
+
+mod equivariance;
+mod images;
+mod stability;

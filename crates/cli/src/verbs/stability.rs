@@ -86,6 +86,7 @@ fn measure<T: Number>(args: &StabilityArgs, common: &Common) -> Result<(), CliEr
         setup: common.setup(),
         images: args.images,
         displacement: args.displacement,
+        others: Question::default().others,
         cutoff: args.cutoff,
         rules: args.rules(),
     };

@@ -73,6 +73,7 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
         stability: None,
     };
     if let Some(data) = data {
+        let mut looker = Looker::new(&mut directory, common);
         let measured = measure(&mut found, Problem { graph, data }, common, &mut looker);
         for section in looker.settle(measured)? {
             page.push(section);

@@ -13,8 +13,6 @@ use crate::layers::{Layer, layers};
 use crate::subject::{Images, need_images};
 use crate::{Origin, Subject, SymmetryError, Value};
 
-/// Displacements beside the one asked for, between the limits.
-const SWEEP: usize = 5;
 /// The ends of the sweep lie this far within the limits.
 const WITHIN: f64 = 1.02;
 /// Images of a picture.
@@ -246,14 +244,15 @@ impl<'a, T: Number> Job<'a, T> {
 fn sweep(
     (displacement, temperature): (f64, f64),
     (low, high): (f64, f64),
+    others: usize,
 ) -> (Vec<(f64, f64)>, usize) {
     let [low, high] = [low, high].map(|t| displacement * (t / temperature).sqrt());
     let (low, high) = (low * WITHIN, high / WITHIN);
-    let place = |k: usize| low * (high / low).powf(k as f64 / (SWEEP - 1) as f64);
+    let step = (high / low).ln() / others.saturating_sub(1).max(1) as f64;
+    let place = |k: usize| low * (k as f64 * step).exp();
     // A place that is nearly the asked one would say the same again.
-    let near =
-        |d: f64| (d / displacement).ln().abs() < 0.5 * (high / low).ln() / (SWEEP - 1) as f64;
-    let mut places: Vec<f64> = (0..SWEEP).map(place).filter(|&d| !near(d)).collect();
+    let near = |d: f64| (d / displacement).ln().abs() < step / 2.0;
+    let mut places: Vec<f64> = (0..others).map(place).filter(|&d| !near(d)).collect();
     places.push(displacement);
     places.sort_unstable_by(f64::total_cmp);
     let asked = places.iter().position(|&d| d == displacement).unwrap_or(0);

@@ -3,7 +3,7 @@
 use polariscope_diff::Place;
 use polariscope_experiment::{About, Entry, Failure, Settings, Study};
 
-use crate::poses;
+use crate::{poses, stability_law};
 
 /// An experiment on symmetries.
 pub(crate) struct Symmetry {
@@ -26,6 +26,6 @@ impl Entry for Symmetry {
 
 /// Every experiment of the lens.
 pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
-    let all: [&'static dyn Entry; 1] = [&poses::ENTRY];
+    let all: [&'static dyn Entry; 2] = [&poses::ENTRY, &stability_law::ENTRY];
     all.into_iter()
 }

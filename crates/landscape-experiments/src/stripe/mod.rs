@@ -5,9 +5,13 @@
 //! first layer's weights on the input that matters over that on all others, at the end of training; the kernel on compressed
 //! data sees the others divided by Λ. Samples and initial weights are drawn anew in every run.
 //!
+//! R_f ([`stability()`]) says how much less the trained F minds noise in the inputs that do not matter than in all; at initialisation
+//! it is that of f₀, about 1.
+//!
 //! Networks have biases. Without them softplus with large weights is homogeneous, f(c x) = c f(x), and no such function is
 //! positive between two parallel planes alone: learning features would not pay.
 
+mod stability;
 mod view;
 
 #[cfg(test)]
@@ -17,20 +21,21 @@ use polariscope_data::Dataset;
 use polariscope_diff::Device;
 use polariscope_experiment::grid::{grid, text};
 use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Row, Scale, Select, Table, Test, Wanted, exponent,
+    Cell, Claim, Design, Experiment, Row, Scale, Select, Table, Test, Wanted, exponent, level,
 };
 use polariscope_landscape::{Flowed, Kernels};
 use polariscope_network::Weights;
-use polariscope_train::{FlowConfig, Problem, Samples};
+use polariscope_train::{Evaluator, FlowConfig, Problem, Samples, TrainError};
 
 use crate::lazy::{biased, binary, error, fitted, regime, sets, train};
 use crate::{Entry, Lab, LandscapeExperimentsError};
+use stability::{NOISE, stability};
 
 /// In the list.
 pub(crate) const ENTRY: Entry = Entry {
     name: "stripe",
-    source: "Geiger PD section 5, Fig 9",
-    line: "labels that need one input of d: learning curves of both regimes, and of the kernel on compressed data",
+    source: "Geiger PD section 5, Fig 9; Petrini Fig 7",
+    line: "labels that need one input of d: learning curves of both regimes, stability to noise in the others",
     architecture: None,
     data: None,
     minutes: 6.0,
@@ -45,7 +50,17 @@ const WIDTH: usize = 100;
 const KERNEL_WIDTH: usize = 1000;
 /// α̃ of the network that learns features: the largest on the feature branch of `regimes`, where flows take the fewest steps.
 const FEATURE: f64 = 0.1;
-const MEASURES: [&str; 6] = ["lazy", "feature", "compressed", "lambda", "steps", "fitted"];
+const MEASURES: [&str; 9] = [
+    "lazy",
+    "feature",
+    "compressed",
+    "lambda",
+    "steps",
+    "fitted",
+    "stability_mean",
+    "stability_median",
+    "stability_start",
+];
 /// Those that are test errors.
 const SIDES: [&str; 3] = ["lazy", "feature", "compressed"];
 
@@ -73,6 +88,15 @@ impl Stripe {
             (x, at(d, &p))
         });
         exponent(&points.collect::<Vec<_>>())
+    }
+
+    /// Terms of what a measure is at the largest P over what it is at the smallest.
+    fn fall(&self, d: usize) -> Vec<(f64, Select)> {
+        let counts = self.counts();
+        let ends = counts.last().zip(counts.first());
+        ends.map_or(Vec::new(), |(last, first)| {
+            vec![(1.0, at(d, last)), (-1.0, at(d, first))]
+        })
     }
 }
 
@@ -131,6 +155,32 @@ impl Experiment for Stripe {
                         },
                     ),
                 ),
+                Claim::new(
+                    format!("d = {d}: R_f, median over test points, falls as P to the power −1 within ½"),
+                    contrast(
+                        "stability_median",
+                        self.power(d),
+                        Wanted::Near {
+                            value: -1.0,
+                            tolerance: 0.5,
+                        },
+                    ),
+                ),
+                Claim::new(
+                    format!("d = {d}: R_f, median over test points, falls below 0.15 of what it is at the smallest P"),
+                    contrast("stability_median", self.fall(d), Wanted::AtMost(0.15_f64.ln())),
+                ),
+                Claim::new(
+                    format!("d = {d}: R_f is 1 at initialisation within 25 %"),
+                    level(
+                        "stability_start",
+                        Select::of(&[("d", &d.to_string())]),
+                        Wanted::Near {
+                            value: 1.0,
+                            tolerance: 0.25,
+                        },
+                    ),
+                ),
             ]
         });
         claims.flatten().collect()
@@ -154,7 +204,9 @@ impl Experiment for Stripe {
         };
         let net = train(&self.lab, &problem.graph, &config, (learn, test), cell.run)?;
         let Some(net) = fitted(net) else {
-            return Ok(vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0]);
+            return Ok(MEASURES
+                .map(|m| if m == "fitted" { 0.0 } else { f64::NAN })
+                .into());
         };
         let lambda = compression(&net, d);
         let graph = biased(&problem.data, DEPTH, KERNEL_WIDTH)?;
@@ -167,6 +219,18 @@ impl Experiment for Stripe {
         let lazy = frozen((learn, test))?;
         let [few, unseen] = [learn, test].map(|samples| compressed(samples.x, d, lambda));
         let compressed = frozen((Samples { x: &few, ..learn }, Samples { x: &unseen, ..test }))?;
+        let initial = Weights::<f64>::draw(&problem.graph, self.lab.seed, cell.run);
+        let evaluator = Evaluator::new(&problem.graph, config.loss);
+        let trained = |x: &[f32]| -> Result<Vec<f64>, TrainError> {
+            let f = evaluator.outputs(&net.weights, x)?;
+            let origin = evaluator.outputs(&initial, x)?;
+            // F but for the factor α.
+            Ok(f.iter().zip(origin).map(|(f, origin)| f - origin).collect())
+        };
+        let noise = (self.lab.seed, cell.run);
+        let end = stability(trained, test.x, (d, NOISE), noise)?;
+        let start = |x: &[f32]| evaluator.outputs(&initial, x);
+        let start = stability(start, test.x, (d, NOISE), noise)?;
         Ok(vec![
             lazy,
             error(&net.test, classes),
@@ -174,6 +238,9 @@ impl Experiment for Stripe {
             lambda,
             net.steps as f64,
             1.0,
+            end.mean,
+            end.median,
+            start.median,
         ])
     }
 

@@ -19,8 +19,11 @@ fn stripe() -> Stripe {
 }
 
 /// Errors P to the powers −`lazy` and −`feature`, the kernel on compressed data `ratio` times as wrong as the latter, Λ as P
-/// to the power `lambda`; runs differ by a percent.
-fn made_up(lazy: f64, feature: f64, ratio: f64, lambda: f64) -> (Stripe, Table) {
+/// to the power `lambda`, R_f as P to the power `stability`; runs differ by a percent.
+fn made_up(
+    [lazy, feature, lambda, stability]: [f64; 4],
+    (ratio, start): (f64, f64),
+) -> (Stripe, Table) {
     let stripe = stripe();
     let design = stripe.design();
     let mut table = Table::new(&design);
@@ -38,6 +41,9 @@ fn made_up(lazy: f64, feature: f64, ratio: f64, lambda: f64) -> (Stripe, Table) 
                 p.powf(lambda) / chance,
                 9.0,
                 1.0,
+                2.0 * chance * p.powf(stability),
+                chance * p.powf(stability),
+                start,
             ],
         });
     }
@@ -51,18 +57,19 @@ fn exponents_are_compared() {
         let claims = stripe.claims();
         claims.iter().map(|c| c.judge(&table).outcome).collect()
     };
-    let all = outcomes(made_up(0.4, 0.6, 1.1, 0.5));
-    assert_eq!(all, [Outcome::Holds; 3]);
-    let all = outcomes(made_up(0.6, 0.4, 1.6, -0.5));
-    assert_eq!(all, [Outcome::Fails; 3]);
-    let (stripe, table) = made_up(0.4, 0.6, 1.1, 0.5);
+    let all = outcomes(made_up([0.4, 0.6, 0.5, -1.2], (1.1, 0.95)));
+    assert_eq!(all, [Outcome::Holds; 6]);
+    let all = outcomes(made_up([0.6, 0.4, -0.5, -0.3], (1.6, 0.5)));
+    assert_eq!(all, [Outcome::Fails; 6]);
+    let (stripe, table) = made_up([0.4, 0.6, 0.5, -1.2], (1.1, 0.95));
     let words = stripe.words(&table);
     assert!(
         words.contains("β is 0.4") && words.contains("formula for P → ∞: 0.357"),
         "{words}"
     );
+    assert!(words.contains("R_f goes as P to the power -1.2"), "{words}");
     assert!(!words.contains("did not bring"), "{words}");
-    assert_eq!(stripe.figures(&table).len(), 3);
+    assert_eq!(stripe.figures(&table).len(), 4);
 }
 
 /// d/(3d − 2) and (d + d_⊥/2)/(3d − 2) as they are printed for d = 2 and 10.
@@ -106,8 +113,37 @@ fn a_small_cell() {
     let values = stripe.measure(&cell).unwrap();
     assert_eq!(values[5], 1.0);
     assert!(values[3] > 1.5, "{values:?}");
+    // R_f starts at about 1, and falls where the first input is what matters.
+    assert!((0.5..2.0).contains(&values[8]), "{values:?}");
+    assert!(values[6] < 0.7 && values[7] < 0.7, "{values:?}");
     assert!(
         values[..3].iter().all(|e| (0.0..0.6).contains(e)),
         "{values:?}"
     );
+}
+
+/// Linear functions: R_f = (|w_⊥|²/(d − 1))/(|w|²/d) for both averages, of draws that leave 0.4 % at 2000 points.
+#[test]
+fn stability_of_linear_functions() {
+    let mut x = vec![0.0_f32; 2000 * 3];
+    polariscope_random::Stream::new(5, 0, "x").normal(1.0, &mut x);
+    let of = |w: [f64; 3], size| {
+        let f = |x: &[f32]| -> Result<Vec<f64>, ()> {
+            let product = |x: &[f32]| x.iter().zip(w).map(|(x, w)| f64::from(*x) * w).sum();
+            Ok(x.chunks_exact(3).map(product).collect())
+        };
+        stability(f, &x, (3, size), (0, 0)).unwrap()
+    };
+    for (w, expected) in [
+        ([2.0, 1.0, 0.5], (1.25 / 2.0) / (5.25 / 3.0)),
+        ([0.0, 1.0, -3.0], 1.5),
+    ] {
+        for size in [NOISE, 1.0] {
+            let found = of(w, size);
+            assert!((found.mean / expected - 1.0).abs() < 0.02, "{found:?}");
+            assert!((found.median / expected - 1.0).abs() < 0.02, "{found:?}");
+        }
+    }
+    let blind = of([1.0, 0.0, 0.0], NOISE);
+    assert_eq!((blind.mean, blind.median), (0.0, 0.0));
 }

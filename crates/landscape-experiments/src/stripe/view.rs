@@ -1,10 +1,12 @@
 //! Words and figures.
 
-use polariscope_experiment::{Answers, Claim, Grid, Mean, Scale, Table, Test, View, Wanted, shown};
+use polariscope_experiment::{
+    Answers, Claim, Grid, Mean, Scale, Select, Table, Test, View, Wanted, shown,
+};
 use polariscope_report::{Align, Axis, Cell, Mark, Plot, Section, Series, Table as Rows};
 
 use super::{
-    ENTRY, FEATURE, KERNEL_WIDTH, SIDES, Stripe, WIDTH, at, feature_exponent, lazy_exponent,
+    ENTRY, FEATURE, KERNEL_WIDTH, NOISE, SIDES, Stripe, WIDTH, at, feature_exponent, lazy_exponent,
 };
 use crate::lazy::left_out;
 
@@ -26,9 +28,11 @@ impl View for Stripe {
     fn answers(&self) -> Answers {
         Answers::new(
             "It does: the error falls faster where features are learnt, the first layer turns to the input that matters, the more so the more \
-             samples there are, and a kernel on data that are compressed as much has the same error.",
-            "It does not: the error falls faster in lazy training, the first layer turns away from the input that matters, and a kernel on \
-             compressed data has another error.",
+             samples there are, a kernel on data that are compressed as much has the same error, and R_f, how much noise in the other \
+             inputs is minded, falls from 1 about as 1/P.",
+            "It does not: the error falls faster in lazy training, the first layer turns away from the input that matters, a kernel on \
+             compressed data has another error, and R_f, how much noise in the other inputs is minded, does not start at 1 nor fall \
+             as 1/P.",
         )
     }
 
@@ -45,13 +49,15 @@ impl View for Stripe {
                 ))
             };
             Some(format!(
-                "d = {d}: β is {} in lazy training (formula for P → ∞: {:.3}) and {} where features are learnt ({:.3}); Λ grows as P to the \
-                 power {} (½).",
+                "d = {d}: β is {} in lazy training (formula for P → ∞: {:.3}) and {} where features are learnt ({:.3}); Λ goes as P to the \
+                 power {} (½). R_f goes as P to the power {} by medians over test points and {} by means (−1).",
                 said("lazy", -1.0)?,
                 lazy_exponent(d),
                 said("feature", -1.0)?,
                 feature_exponent(d),
                 said("lambda", 1.0)?,
+                said("stability_median", 1.0)?,
+                said("stability_mean", 1.0)?,
             ))
         };
         let words = self
@@ -68,7 +74,7 @@ impl View for Stripe {
             let own = |m| shown(table.mean(&at(d, &p), m), 1.0);
             let mut cells = vec![d.to_string(), p.clone()];
             cells.extend(SIDES.map(error));
-            cells.extend([own("lambda"), own("steps")]);
+            cells.extend(["lambda", "steps", "stability_median", "stability_mean"].map(own));
             cells
         };
         let all = self
@@ -83,6 +89,8 @@ impl View for Stripe {
             "compressed",
             "Λ",
             "steps",
+            "R_f, median",
+            "mean",
         ];
         Grid {
             columns: columns.map(String::from).into(),
@@ -150,6 +158,14 @@ impl View for Stripe {
                 lambda.draw(),
                 "Λ: root mean square of the first layer's weights on x₁ over that on the other inputs, at the end of training.",
             ),
+            Section::new("Noise in the inputs that do not matter")
+                .prose(format!(
+                    "R_f = ⟨|F(x + ν) − F(x)|²⟩/⟨|F(x + η) − F(x)|²⟩, ν in the inputs that do not matter, η in all, both uniform on spheres \
+                     of radius {NOISE}, so small that F is all but linear over it. ⟨·⟩ is the mean over 32 draws, then the mean or the \
+                     median over 2000 test points. At initialisation R_f is {} (median).",
+                    shown(table.mean(&Select::default(), "stability_start"), 1.0)
+                ))
+                .columns(self.dimensions().into_iter().map(|d| self.stability(table, d))),
         ]
     }
 }
@@ -164,6 +180,32 @@ impl Stripe {
             wanted: Wanted::Positive,
         };
         Claim::new("", test).judge(table).statistic
+    }
+
+    /// R_f over P with both averages, beside 1/P.
+    fn stability(&self, table: &Table, d: usize) -> Section {
+        let averages = ["median", "mean"];
+        let line = |average: &str| {
+            let measure = format!("stability_{average}");
+            self.line(table, d, &measure, format!("{average} over test points"))
+        };
+        let mut series: Vec<Series> = averages.map(line).into();
+        let ends = series[0].points.first().zip(series[0].points.last());
+        if let Some((&(p, r), &(last, _))) = ends {
+            let points = vec![(p, r), (last, r * p / last)];
+            series.push(Series::reference("slope −1", points));
+        }
+        let plot = Plot {
+            title: format!("R_f, d = {d}"),
+            x: Axis::log("training samples P"),
+            y: Axis::log("R_f"),
+            series,
+        };
+        Section::new("").figure(
+            format!("stripe stability d {d}"),
+            plot.draw(),
+            "Bands: a standard error over samples and initial weights.",
+        )
     }
 
     /// Measured powers beside the formulas.
@@ -181,6 +223,8 @@ impl Stripe {
                     -feature_exponent(d),
                 ),
                 ("Λ", "lambda", 0.5),
+                ("R_f, median over test points", "stability_median", -1.0),
+                ("R_f, mean over test points", "stability_mean", -1.0),
             ];
             for (name, measure, formula) in all {
                 let found = shown(self.measured(table, d, measure), 1.0);

@@ -33,7 +33,7 @@ pub struct ExperimentArgs {
     /// An experiment, list or all
     #[arg(value_name = "NAME")]
     pub name: Name,
-    /// Zoo name, for experiments on geometry [default: their own]
+    /// Zoo name, for experiments on geometry; of poses a list A,B [default: their own]
     #[arg(value_name = "ARCH")]
     pub architecture: Option<String>,
     /// cifar10:DIR; for those on kernels any images with classes
@@ -99,6 +99,14 @@ pub struct ExperimentArgs {
         help_heading = "Experiment"
     )]
     pub accuracies: Vec<PathBuf>,
+    /// poses: a list of upright, turn:90, turn:1, flip, cyclic:1, … [default: upright,turn:90]
+    #[arg(
+        long,
+        value_name = "POSE,…",
+        value_delimiter = ',',
+        help_heading = "Experiment"
+    )]
+    pub poses: Vec<String>,
     /// dide: one more size, twice the largest, by mirror images
     #[arg(long, help_heading = "Experiment")]
     pub flips: bool,

@@ -7,6 +7,7 @@ pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
     polariscope_geometry_experiments::entries()
         .chain(polariscope_kernels::experiments::entries())
         .chain(polariscope_landscape_experiments::entries())
+        .chain(polariscope_symmetry_experiments::entries())
 }
 
 /// The experiment of a name.

@@ -26,7 +26,7 @@ impl ExperimentArgs {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.to_vec().into());
         let widths = || self.width.iter().map(|&n| number(n)).collect();
         let paths = self.accuracies.iter().map(|p| p.display().to_string());
-        let given: [(&str, Option<toml::Value>); 13] = [
+        let given: [(&str, Option<toml::Value>); 14] = [
             ("architecture", self.architecture.as_deref().map(Into::into)),
             ("data", self.data.as_deref().map(Into::into)),
             ("runs", self.runs.map(number)),
@@ -40,6 +40,7 @@ impl ExperimentArgs {
             ("steps", self.steps.map(number)),
             ("training", list(&self.training)),
             ("systems", list(&self.systems)),
+            ("poses", list(&self.poses)),
             ("sigma", self.sigma.map(Into::into)),
             ("accuracies", list(&paths.collect::<Vec<_>>())),
             ("flips", self.flips.then_some(true.into())),

@@ -9,7 +9,7 @@ mod settings;
 mod tests;
 mod view;
 
-use polariscope_data::{Dataset, Split};
+use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_experiment::{
     Cell, Claim, Design, Experiment, Row, Scale, Select, Table, Test, Wanted,

@@ -60,7 +60,7 @@ fn make(settings: &Settings, place: Place) -> Result<Box<dyn Study>, Failure> {
         Size::Small => ("fc-2,fc-4,lenet,cnn", vec![500, 2000]),
         Size::Paper => (PAPER, vec![1000, 5000, 20_000, 50_000]),
     };
-    let data = Dataset::load(spec)?;
+    let data = Dataset::load(spec).map_err(SymmetryExperimentsError::from)?;
     let counts = asked.train.map_or(counts, |p| vec![p]);
     let most = counts.iter().copied().max().unwrap_or(0);
     crate::samples::check(name, &data, most, super::IMAGES)?;

@@ -50,7 +50,11 @@ impl<'a, T: Number> Job<'a, T> {
         let convention = rules.displacement_is;
         let temperature = deformations.temperature(question.displacement, convention)?;
         deformations.check(temperature)?;
-        let (sweep, asked) = sweep((question.displacement, temperature), deformations.range(), question.others);
+        let (sweep, asked) = sweep(
+            (question.displacement, temperature),
+            deformations.range(),
+            question.others,
+        );
         // Every image once as it is, and twice for each displacement.
         let numbers = images.x.len() * (1 + 2 * sweep.len());
         afford(4.0 * numbers as f64, "give fewer ‹images›")?;

@@ -333,8 +333,25 @@ fn deductions_of_the_zoo() {
         ("lenet-avg", Group::CHANNELS, Some(Group::CHANNELS)),
         ("lenet-gap", Group::CHANNELS, Some(Group::CHANNELS)),
         ("lenet-nopool", Group::CHANNELS, Some(Group::EACH_POSITION)),
+        ("fc-2", Group::ALL, Some(Group::ALL)),
+        ("fc-4", Group::ALL, Some(Group::ALL)),
+        ("fc-6", Group::ALL, Some(Group::ALL)),
+        ("alexnet", Group::CHANNELS, None),
         ("vgg11", Group::CHANNELS, None),
         ("vgg11-bn", Group::CHANNELS, None),
+        ("vgg13", Group::CHANNELS, None),
+        ("vgg13-bn", Group::CHANNELS, None),
+        ("vgg16", Group::CHANNELS, None),
+        ("vgg16-bn", Group::CHANNELS, None),
+        ("vgg19", Group::CHANNELS, None),
+        ("vgg19-bn", Group::CHANNELS, None),
+        ("mobilenet", Group::CHANNELS, None),
+        ("efficientnet-b0", Group::CHANNELS, None),
+        (
+            "convnext-tiny",
+            Group::rotations(Cell::Patch([4, 4]), Sharing::Shared),
+            None,
+        ),
         ("resnet9", Group::CHANNELS, None),
         ("resnet18", Group::CHANNELS, None),
         ("resnet18-nobn", Group::CHANNELS, Some(Group::CHANNELS)),
@@ -375,10 +392,18 @@ fn deductions_of_the_zoo() {
             of(name, Some(Parametrisation::Orthogonal)).finite.group,
             Some(finite)
         );
-        // PyTorch's cube keeps permutations alone; its VGG starts Gaussian, as do the kernel networks.
+        // PyTorch's cube keeps permutations alone; some of its networks start Gaussian, as do the kernel networks.
         let Finding { group, .. } = of(name, None).finite;
-        let normal =
-            name.starts_with("vgg") || ["fcn", "lcn"].contains(&name) || name.starts_with("cnn");
+        let own = [
+            "vgg",
+            "mobilenet",
+            "efficientnet",
+            "convnext",
+            "fc",
+            "lcn",
+            "cnn",
+        ];
+        let normal = own.iter().any(|s| name.starts_with(s));
         let wanted = if normal {
             finite
         } else {

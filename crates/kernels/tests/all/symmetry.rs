@@ -3,8 +3,8 @@
 
 use polariscope_diff::Device;
 use polariscope_graph::{
-    Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, HasBias, NodeId, Padding,
-    Parametrisation, Shape, ZooOptions, parse_file, zoo, zoo_list,
+    Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, Group as Turns, HasBias, NodeId,
+    Padding, Parametrisation, Shape, ZooOptions, parse_file, zoo, zoo_list,
 };
 use polariscope_kernels::symmetry::{
     Cell, Element, Elements, Finding, Geodesic, Group, Run, Sharing, deduce, distance, gap_in_vec,
@@ -271,7 +271,9 @@ type Layer = fn(&mut Builder, NodeId, &str, ConvSpec) -> Result<NodeId, GraphErr
 fn twins_of_other_windows() {
     let spec = |kernel: usize, padding| ConvSpec::new(4, [kernel; 2]).padding(padding);
     let patch = |k: usize, sharing| Group::rotations(Cell::Patch([k; 2]), sharing);
-    let cases: [(Layer, ConvSpec, Group); 7] = [
+    let p4m: Layer = |b, x, layer, spec| b.group_conv(x, layer, Turns::P4m, spec);
+    let cases: [(Layer, ConvSpec, Group); 8] = [
+        (p4m, spec(3, Padding::Zeros(1)), Group::CHANNELS),
         (
             Builder::conv,
             spec(3, Padding::Same).stride([2; 2]),
@@ -364,6 +366,9 @@ fn deductions_of_the_zoo() {
             patch(Sharing::Shared),
             Some(patch(Sharing::Shared)),
         ),
+        ("cnn", Group::CHANNELS, None),
+        ("p4-cnn", Group::CHANNELS, None),
+        ("p4m-cnn", Group::CHANNELS, None),
         ("fcn", Group::ALL, Some(Group::ALL)),
         ("lcn", Group::EACH_POSITION, Some(Group::EACH_POSITION)),
         ("cnn-vec", Group::CHANNELS, Some(Group::EACH_POSITION)),
@@ -401,7 +406,7 @@ fn deductions_of_the_zoo() {
             "convnext",
             "fc",
             "lcn",
-            "cnn",
+            "cnn-",
         ];
         let normal = own.iter().any(|s| name.starts_with(s));
         let wanted = if normal {

@@ -18,6 +18,7 @@ use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
 use crate::verbs::completions::{CompletionsArgs, ManArgs};
+use crate::verbs::deform::DeformArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
@@ -81,6 +82,8 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Deform images smoothly at random: temperatures, displacements, folds
+    Deform(Box<DeformArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
     Hessian(Box<HessianArgs>),
     /// Train a few networks: what they need to fit, their regime, what their noise is worth

@@ -14,6 +14,7 @@ use polariscope_learning::LearningError;
 use polariscope_learning::weights::WeightsError;
 use polariscope_lens::{Setting, TooLarge, render};
 use polariscope_run::RunError;
+use polariscope_symmetry::SymmetryError;
 
 use crate::interrupt;
 
@@ -120,7 +121,8 @@ told!(
     KernelsError,
     LearningError,
     GeometryError,
-    GeometryExperimentsError
+    GeometryExperimentsError,
+    SymmetryError
 );
 
 impl From<LandscapeError> for CliError {

@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["list", "show", "geometry", "compare", "plan"]),
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
-    ("Symmetry", &["symmetry"]),
+    ("Symmetry", &["symmetry", "deform"]),
     ("Landscape", &["landscape", "hessian"]),
     ("Train", &["train", "init", "eval"]),
     (
@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 22] = [
+const EXAMPLES: [Examples; 23] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -76,6 +76,13 @@ const EXAMPLES: [Examples; 22] = [
     (
         "symmetry",
         &["symmetry cnn-gap", "symmetry resnet18 --data cifar10:DIR"],
+    ),
+    (
+        "deform",
+        &[
+            "deform",
+            "deform --data cifar10:DIR --displacement 2 --cutoff 5",
+        ],
     ),
     (
         "hessian",

@@ -63,7 +63,7 @@ pub enum DeformError {
     },
     /// Above the upper limit (eq. 14).
     #[error(
-        "T = {t:.3e} is above its upper limit {limit:.3e}, where deformations fold the image; \
+        "T = {t:.3e} is above its upper limit {limit:.3e}, where deformations begin to fold images; \
          with a cutoff of {cutoff} take a displacement of at most {most} pixels{}", slower(*smaller)
     )]
     TooHot {

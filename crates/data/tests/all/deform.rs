@@ -334,7 +334,7 @@ fn refusals() {
     );
     let cold = c15.check(1e-6).unwrap_err().to_string();
     assert!(
-        cold.starts_with("T = 1.000e-6 is below its lower limit 1.148e-4, where"),
+        cold.starts_with("T = 1.000e-6 is below its lower limit 1.148e-4, half a pixel"),
         "{cold}"
     );
     assert!(

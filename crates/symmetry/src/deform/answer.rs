@@ -152,10 +152,11 @@ impl Summary {
         asked
     }
 
-    /// Displacements at the limits, exact.
+    /// Exact displacements at the limits, rounded into the range.
     pub(super) fn reach(&self) -> [f64; 2] {
-        let asked = self.asked();
-        self.about.range.map(|t| asked.exact * (t / asked.t).sqrt())
+        let [low, _, high, _] = &self.temperatures;
+        let hundred = |x: f64| 100.0 * x;
+        [hundred(low.exact).ceil(), hundred(high.exact).floor()].map(|x| x / 100.0)
     }
 
     fn say(&self) -> String {
@@ -221,11 +222,10 @@ impl Summary {
             ("max Ξ", Right),
             ("max Ξ < 1", Right),
             ("min det", Right),
-            ("folded", Right),
         ]);
         let fields = self.about.fields;
         for row in &self.temperatures {
-            let percent = |count: usize| format!("{} %", pretty(percent(count, fields)));
+            let smooth = (1000.0 * row.smooth as f64 / fields as f64).round() / 10.0;
             table.push([
                 row.stage.name().into(),
                 row.t.into(),
@@ -233,17 +233,12 @@ impl Summary {
                 row.nominal.into(),
                 row.measured.pair().into(),
                 row.median_xi.into(),
-                percent(row.smooth).into(),
+                format!("{} %", pretty(smooth)).into(),
                 row.median_det.into(),
-                percent(row.folded).into(),
             ]);
         }
         table
     }
-}
-
-fn percent(count: usize, of: usize) -> f64 {
-    (1000.0 * count as f64 / of as f64).round() / 10.0
 }
 
 fn pixels(displacement: f64) -> String {
@@ -304,5 +299,87 @@ impl Answer {
             ),
             ("limits.csv", limits.to_csv().into_bytes()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(stage: Stage, t: f64) -> Row {
+        Row {
+            stage,
+            t,
+            exact: 22.9 * t.sqrt(),
+            nominal: 30.0 * t.sqrt(),
+            measured: Estimate {
+                value: 22.9 * t.sqrt(),
+                standard_error: 0.01,
+                samples: 1000,
+            },
+            median_xi: 0.3,
+            smooth: 1000,
+            median_det: 0.7,
+            folded: 0,
+        }
+    }
+
+    /// What is said of the row that was asked for.
+    fn said(change: impl Fn(&mut Row)) -> String {
+        let about = About {
+            data: "patterns".into(),
+            n: 32,
+            cutoff: 3,
+            modes: ModeRule::Strict,
+            mode_count: 4,
+            displacement: 1.0,
+            displacement_is: Convention::Exact,
+            interpolation: Interpolation::Bilinear,
+            fields: 1000,
+            range: [3e-4, 1.3e-2],
+        };
+        let mut asked = row(Stage::Asked, 2e-3);
+        change(&mut asked);
+        let [low, high] = [row(Stage::LowerLimit, 3e-4), row(Stage::UpperLimit, 1.3e-2)];
+        let rows = [low, asked, high, row(Stage::Beyond, 5.2e-2)];
+        Summary::new(about, rows).words
+    }
+
+    #[test]
+    fn agreement_is_said_where_it_holds() {
+        let near = said(|row| row.measured.value += 0.029);
+        assert!(near.contains(", as the sum over modes says."), "{near}");
+        let far = said(|row| row.measured.value += 0.041);
+        assert!(
+            far.contains(": 4.1 standard errors from what the sum over modes says."),
+            "{far}"
+        );
+        assert!(!far.contains("as the sum"));
+    }
+
+    #[test]
+    fn folds_are_counted() {
+        let none = said(|_| ());
+        assert!(
+            none.contains("holds for all of 1,000; none of them folds the image"),
+            "{none}"
+        );
+        let some = said(|row| (row.smooth, row.folded) = (900, 20));
+        assert!(
+            some.contains("holds for 900 of 1,000 (90.0 ± 0.9 %); 20 of them fold"),
+            "{some}"
+        );
+        let one = said(|row| (row.smooth, row.folded) = (0, 1));
+        assert!(
+            one.contains("holds for none of 1,000; one of them folds"),
+            "{one}"
+        );
+        assert!(said(|row| row.folded = 1000).contains("all of them fold"));
+    }
+
+    /// √3·10⁻⁴ · 22.9 = 0.3966 and √1.3·10⁻² · 22.9 = 2.6110: rounded inwards.
+    #[test]
+    fn the_range_holds_what_it_says() {
+        assert!(said(|_| ()).contains("a range of 0.4 to 2.61 pixels"));
     }
 }

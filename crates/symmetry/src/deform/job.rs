@@ -240,3 +240,121 @@ fn median(values: &mut [f64]) -> f64 {
     let n = values.len();
     (values[(n - 1) / 2] + values[n / 2]) / 2.0
 }
+
+#[cfg(test)]
+mod tests {
+    use polariscope_data::deform::{Convention, ModeRule};
+    use polariscope_lens::{Dtype, Quiet};
+
+    use super::*;
+    use crate::deform::{page, patterns};
+
+    fn asked(question: Question) -> Answer {
+        answer(&patterns(), &question, &mut Quiet).unwrap()
+    }
+
+    /// Displacements as the sums over modes have them; the hotter, the fewer fields are smooth.
+    #[test]
+    fn fields_are_measured() {
+        let found = asked(Question {
+            fields: 400,
+            ..Question::default()
+        });
+        let rows = &found.summary.temperatures;
+        for row in rows {
+            let apart = (row.measured.value - row.exact).abs() / row.measured.standard_error;
+            // Four rows of the same fields: one number.
+            assert!(apart < 3.5, "{row:?}");
+        }
+        assert_eq!(
+            (rows[1].stage, rows[1].smooth, rows[1].folded),
+            (Stage::Asked, 400, 0)
+        );
+        assert!((rows[1].exact - 1.0).abs() < 1e-12);
+        // T = 4 δ²/(π n² ln c) is eq. 3 turned round.
+        let nominal = (std::f64::consts::PI * 1024.0 * rows[1].t * 3f64.ln() / 4.0).sqrt();
+        assert!((rows[1].nominal - nominal).abs() < 1e-12);
+        assert!(rows[2].smooth > rows[3].smooth && rows[3].folded > rows[2].folded);
+        // Ξ grows as √T: the same fields at twice the displacement.
+        assert!((rows[3].median_xi - 2.0 * rows[2].median_xi).abs() < 1e-4);
+        let csv = String::from_utf8(found.files()[0].1.clone()).unwrap();
+        assert_eq!(csv.lines().count(), 5);
+    }
+
+    #[test]
+    fn as_the_published_code() {
+        let found = asked(Question {
+            modes: ModeRule::Code,
+            displacement_is: Convention::Nominal,
+            interpolation: Interpolation::Gaussian,
+            fields: 20,
+            ..Question::default()
+        });
+        let row = found.summary.asked();
+        assert!((row.nominal - 1.0).abs() < 1e-12 && (row.exact - 0.843).abs() < 6e-4);
+        assert_eq!(found.summary.about.mode_count, 6);
+        let html = page(&found, "polariscope deform --compat", Vec::new()).html();
+        for words in ["nominally 1 px", "T = 0", "The Gaussian blurs", "c + ½"] {
+            assert!(html.contains(words), "{words}");
+        }
+        // The Gaussian blurs the first column, too.
+        assert_ne!(found.columns[0].images, patterns().train.x);
+    }
+
+    /// Images as they are, then deformed; the sentences of the Gaussian stay away.
+    #[test]
+    fn bilinear_images() {
+        let found = asked(Question {
+            fields: 20,
+            ..Question::default()
+        });
+        assert_eq!(found.columns.len(), 5);
+        assert_eq!(found.columns[0].images, patterns().train.x);
+        assert_ne!(found.columns[1].images, found.columns[0].images);
+        let html = page(&found, "polariscope deform", Vec::new()).html();
+        assert!(html.contains("as they are") && !html.contains("Gaussian"));
+        assert!(html.contains("i² + j² ≤ c²") && html.matches("<svg").count() == 1);
+    }
+
+    /// The limits meet at c = 2n/π = 20.4.
+    #[test]
+    fn limits_of_cutoffs() {
+        let found = asked(Question {
+            fields: 20,
+            ..Question::default()
+        });
+        for limit in &found.limits {
+            assert_eq!(
+                limit.range.0 < limit.range.1,
+                limit.cutoff <= 20,
+                "{limit:?}"
+            );
+            assert!((limit.at[2] / limit.at[1] - 4.0).abs() < 1e-12);
+        }
+        assert_eq!(found.limits.first().map(|l| l.cutoff), Some(2));
+        assert_eq!(found.limits.last().map(|l| l.cutoff), Some(24));
+    }
+
+    #[test]
+    fn refusals() {
+        let message = |question: Question| {
+            let refused = answer(&patterns(), &question, &mut Quiet).unwrap_err();
+            assert!(refused.is_usage());
+            refused.to_string()
+        };
+        let question = Question::default();
+        let few = Question {
+            fields: 5,
+            ..question.clone()
+        };
+        assert!(message(few).starts_with("‹fields 5›: give 20"));
+        let mut wide = question.clone();
+        wide.setup.dtype = Dtype::F64;
+        assert!(message(wide).starts_with("‹dtype f64›"));
+        let hot = Question {
+            displacement: 3.0,
+            ..question
+        };
+        assert!(message(hot).ends_with("take a displacement of at most 2.61 pixels, or for as many pixels a cutoff of at most 2"));
+    }
+}

@@ -75,7 +75,7 @@ fn pictures(answer: &Answer) -> Section {
              where nothing moves: compare with the first column."
         }
     };
-    Section::new("What they look like").hero("images", gallery, caption)
+    Section::new("What they look like").gallery("images", gallery, caption)
 }
 
 /// T against c.

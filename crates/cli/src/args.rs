@@ -18,6 +18,7 @@ use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
 use crate::verbs::completions::{CompletionsArgs, ManArgs};
+use crate::verbs::deform::DeformArgs;
 use crate::verbs::equivariance::EquivarianceArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
@@ -87,6 +88,8 @@ pub enum Verb {
     Equivariance(Box<EquivarianceArgs>),
     /// Measure how much less a network minds deformations of its images than noise
     Stability(Box<StabilityArgs>),
+    /// Deform images smoothly at random: temperatures, displacements, folds
+    Deform(Box<DeformArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
     Hessian(Box<HessianArgs>),
     /// Train a few networks: what they need to fit, their regime, what their noise is worth

@@ -122,7 +122,8 @@ told!(
     LearningError,
     SymmetryError,
     GeometryError,
-    GeometryExperimentsError
+    GeometryExperimentsError,
+    SymmetryError
 );
 
 impl From<LandscapeError> for CliError {

@@ -9,7 +9,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["list", "show", "geometry", "compare", "plan"]),
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
-    ("Symmetry", &["symmetry", "equivariance", "stability"]),
+    (
+        "Symmetry",
+        &["symmetry", "equivariance", "stability", "deform"],
+    ),
     ("Landscape", &["landscape", "hessian"]),
     ("Train", &["train", "init", "eval"]),
     (
@@ -21,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 24] = [
+const EXAMPLES: [Examples; 25] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -90,6 +93,13 @@ const EXAMPLES: [Examples; 24] = [
         &[
             "stability resnet18 --data cifar10:DIR",
             "stability lenet --data mnist:DIR --epochs 5",
+        ],
+    ),
+    (
+        "deform",
+        &[
+            "deform",
+            "deform --data cifar10:DIR --displacement 2 --cutoff 5",
         ],
     ),
     (

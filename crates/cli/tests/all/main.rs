@@ -7,6 +7,7 @@ mod browser;
 mod check;
 mod common;
 mod data;
+mod deform;
 mod eval;
 mod evolution;
 mod examples;

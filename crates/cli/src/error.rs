@@ -122,8 +122,7 @@ told!(
     LearningError,
     SymmetryError,
     GeometryError,
-    GeometryExperimentsError,
-    SymmetryError
+    GeometryExperimentsError
 );
 
 impl From<LandscapeError> for CliError {

@@ -53,6 +53,15 @@ pub enum InterpolationArg {
     Gaussian,
 }
 
+impl From<InterpolationArg> for Interpolation {
+    fn from(arg: InterpolationArg) -> Self {
+        match arg {
+            InterpolationArg::Bilinear => Interpolation::Bilinear,
+            InterpolationArg::Gaussian => Interpolation::Gaussian,
+        }
+    }
+}
+
 /// Deforms, or shows what an earlier run of the same command found.
 pub fn run(args: &DeformArgs, common: &Common) -> Result<(), CliError> {
     let (modes, displacement_is) = match args.compat {
@@ -65,10 +74,7 @@ pub fn run(args: &DeformArgs, common: &Common) -> Result<(), CliError> {
         cutoff: args.cutoff,
         modes,
         displacement_is,
-        interpolation: match args.interpolation {
-            InterpolationArg::Bilinear => Interpolation::Bilinear,
-            InterpolationArg::Gaussian => Interpolation::Gaussian,
-        },
+        interpolation: args.interpolation.into(),
         fields: args.fields,
     };
     let data = match &args.data {

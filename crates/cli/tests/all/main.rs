@@ -8,6 +8,7 @@ mod check;
 mod common;
 mod data;
 mod deform;
+mod equivariance;
 mod eval;
 mod evolution;
 mod examples;
@@ -26,6 +27,7 @@ mod regress;
 mod run_directory;
 mod show;
 mod spectrum;
+mod stability;
 mod symmetry;
 #[cfg(target_os = "linux")]
 mod terminal;

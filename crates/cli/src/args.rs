@@ -298,7 +298,7 @@ pub struct ArchitectureOptions {
     /// Bias scale of ntk and mean-field
     #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
     pub b_std: Option<f64>,
-    /// Hidden layers of fcn, lcn and the cnn family
+    /// Hidden layers of fcn, lcn and the cnn-… networks
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub depth: Option<usize>,
     /// Channels or features of their hidden layers

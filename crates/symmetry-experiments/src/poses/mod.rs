@@ -1,8 +1,7 @@
 //! Train pose × test pose: networks that have seen images in one pose, asked about images in another.
 //!
-//! A cell trains one network on images in one pose and measures its accuracy in every pose. A pose is a group of
-//! transformations: every image is moved by an element of its own, drawn by (seed, run). In a run all networks learn the same
-//! images.
+//! A pose is a group of transformations: every image is moved by an element of its own, drawn by (seed, run). In a run all
+//! networks learn the same images. A network is trained once and asked in all poses.
 //!
 //! Whether an architecture has the symmetry of a pose built in is looked up before anything is trained: with random weights,
 //! in f64, its outputs do not change.
@@ -17,9 +16,7 @@ mod view;
 use polariscope_data::{Dataset, Split};
 use polariscope_diff::Place;
 use polariscope_experiment::grid::grid;
-use polariscope_experiment::{
-    Cell, Claim, Design, Experiment, Row, Scale, Select, Table, Test, Wanted,
-};
+use polariscope_experiment::{Cell, Claim, Design, Experiment, Memo, Scale, Select, Test, Wanted};
 use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_random::Stream;
 
@@ -41,6 +38,8 @@ pub struct Poses {
     sizes: Sizes,
     seed: u64,
     place: Place,
+    /// By architecture, train pose and run: accuracies in all poses; nothing where training diverged.
+    found: Memo<(String, String, u64), Option<Vec<f64>>>,
 }
 
 /// An architecture.
@@ -87,6 +86,7 @@ impl Poses {
             sizes,
             seed,
             place,
+            found: Memo::default(),
         })
     }
 
@@ -99,6 +99,33 @@ impl Poses {
     fn others<'a>(&'a self, learner: &'a Learner) -> impl Iterator<Item = (String, bool)> + 'a {
         let all = self.poses.iter().map(Pose::to_string);
         all.zip(learner.built_in.iter().copied()).skip(1)
+    }
+
+    fn learner(&self, name: &str) -> Option<&Learner> {
+        self.networks.iter().find(|n| n.name == name)
+    }
+
+    /// Trains an architecture in one pose and asks it in all; nothing where training diverges.
+    fn learn(
+        &self,
+        architecture: &str,
+        train: &str,
+        run: u64,
+    ) -> Result<Option<Vec<f64>>, SymmetryExperimentsError> {
+        let pose = self.poses.iter().find(|pose| pose.to_string() == train);
+        let Some((learner, pose)) = self.learner(architecture).zip(pose) else {
+            return Ok(None);
+        };
+        let shape = self.data.shape;
+        let [learnt, asked] = self.run(run);
+        let learnt = pose.seen(shape, &learnt, (self.seed, run, "poses.train.moves"))?;
+        let tests = self
+            .poses
+            .iter()
+            .map(|pose| pose.seen(shape, &asked, (self.seed, run, "poses.test.moves")));
+        let tests: Vec<Split> = tests.collect::<Result<_, _>>()?;
+        let how = (self.place, self.sizes.epochs);
+        accuracies(&learner.graph, how, (self.seed, run), &learnt, &tests)
     }
 
     /// The samples of a run, those to learn from and those to be asked about.
@@ -131,9 +158,12 @@ impl Experiment for Poses {
     fn design(&self) -> Design {
         let architectures: Vec<String> = self.networks.iter().map(|n| n.name.clone()).collect();
         let poses = self.names();
-        let factors = [("architecture", &architectures[..]), ("train", &poses)];
-        let measures: Vec<&str> = poses.iter().map(String::as_str).collect();
-        grid(&factors, self.sizes.runs, &measures)
+        let factors = [
+            ("architecture", &architectures[..]),
+            ("train", &poses),
+            ("test", &poses),
+        ];
+        grid(&factors, self.sizes.runs, &["accuracy"])
     }
 
     fn claims(&self) -> Vec<Claim> {
@@ -179,59 +209,26 @@ impl Experiment for Poses {
     }
 
     fn measure(&self, cell: &Cell) -> Result<Vec<f64>, SymmetryExperimentsError> {
-        let (run, train) = (cell.run, cell.level("train"));
-        let learner = self
-            .networks
-            .iter()
-            .find(|n| n.name == cell.level("architecture"));
-        let pose = self.poses.iter().find(|pose| pose.to_string() == train);
-        let (Some(learner), Some(pose)) = (learner, pose) else {
-            return Ok(vec![f64::NAN; self.poses.len()]);
-        };
-        let shape = self.data.shape;
-        let [learnt, asked] = self.run(run);
-        let learnt = pose.seen(shape, &learnt, (self.seed, run, "poses.train.moves"))?;
-        let tests = self
-            .poses
-            .iter()
-            .map(|pose| pose.seen(shape, &asked, (self.seed, run, "poses.test.moves")));
-        let tests: Vec<Split> = tests.collect::<Result<_, _>>()?;
-        let how = (self.place, self.sizes.epochs);
-        let found = accuracies(&learner.graph, how, (self.seed, run), &learnt, &tests)?;
-        Ok(found.unwrap_or_else(|| vec![f64::NAN; self.poses.len()]))
-    }
-
-    fn scores(&self, table: &Table) -> Result<Option<Table>, SymmetryExperimentsError> {
-        Ok(Some(by_test_pose(table)))
+        let [architecture, train, test] = ["architecture", "train", "test"].map(|f| cell.level(f));
+        let key = (architecture.to_string(), train.to_string(), cell.run);
+        let make = || self.learn(architecture, train, cell.run);
+        let found = self.found.get(key, make)?;
+        let asked = self.poses.iter().position(|pose| pose.to_string() == test);
+        let accuracy = found
+            .as_ref()
+            .as_ref()
+            .zip(asked)
+            .map(|(found, i)| found[i]);
+        Ok(vec![accuracy.unwrap_or(f64::NAN)])
     }
 
     fn cost(&self, cell: &Cell) -> f64 {
-        let learner = self
-            .networks
-            .iter()
-            .find(|n| n.name == cell.level("architecture"));
-        learner.map_or(1.0, |n| {
-            polariscope_network::multiplications(&n.graph) as f64
-        })
-    }
-}
-
-/// The table with a row for every test pose.
-fn by_test_pose(table: &Table) -> Table {
-    let factors = [table.factors(), &["test".to_string()]].concat();
-    let mut tidy = Table::new(&Design {
-        factors: factors.into(),
-        measures: vec!["accuracy".into()],
-        cells: Vec::new(),
-    });
-    for row in &table.rows {
-        for (pose, accuracy) in table.measures().iter().zip(&row.values) {
-            tidy.rows.push(Row {
-                levels: [&row.levels[..], &[pose.clone()]].concat(),
-                run: row.run,
-                values: vec![*accuracy],
-            });
+        let learner = self.learner(cell.level("architecture"));
+        let work = learner.map_or(1, |n| polariscope_network::multiplications(&n.graph));
+        // The first pose pays for the training.
+        match cell.level("test") == Pose::Upright.to_string() {
+            true => (self.sizes.epochs as usize * self.sizes.train * work) as f64,
+            false => work as f64,
         }
     }
-    tidy
 }

@@ -18,7 +18,7 @@ use crate::run::{self, Opened, Shown, fingerprint};
     after_help = "The same deformations act on data sets, for every verb: --data \"cifar10:DIR?deform=1,3\"."
 )]
 pub struct DeformArgs {
-    /// Square images: folder:DIR, mnist:DIR, npy:X,Y, NAME?param=value [default: patterns, 1x32x32]
+    /// Square images: folder:DIR, mnist:DIR, npy:X,Y [default: patterns]
     #[arg(long, value_name = "SPEC", help_heading = "Deformations")]
     pub data: Option<String>,
     /// Root of the mean square displacement, in pixels
@@ -27,7 +27,7 @@ pub struct DeformArgs {
     /// Modes of at most so many half-waves: i² + j² ≤ c²
     #[arg(long, value_name = "C", default_value_t = Question::default().cutoff, value_parser = count, allow_negative_numbers = true, help_heading = "Deformations")]
     pub cutoff: usize,
-    /// As the published code: modes with √(i² + j²) < c + ½, and δ by the formula for many modes
+    /// As the published code: modes with √(i² + j²) < c + ½, nominal δ
     #[arg(long, help_heading = "Deformations")]
     pub compat: bool,
     /// Values between pixels: bilinear or gaussian

@@ -47,6 +47,11 @@ impl Augment {
         *self == Augment::default()
     }
 
+    /// Checks that inputs of this shape can be changed so.
+    pub fn check(&self, input: Shape) -> Result<(), TrainError> {
+        self.frame(input).map(|_| ())
+    }
+
     /// The images, if something is to be done to them.
     pub(crate) fn frame(&self, input: Shape) -> Result<Option<Frame>, TrainError> {
         if self.is_none() {

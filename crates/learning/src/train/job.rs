@@ -27,6 +27,9 @@ impl<'a> Job<'a> {
     /// Checks the question.
     pub fn new(problem: &'a Problem, question: &'a Question) -> Result<Self, LearningError> {
         question.check()?;
+        if let Method::Descent(config) = &question.method {
+            config.augment.check(problem.graph.input())?;
+        }
         let bytes = question.memory(problem);
         afford(bytes, "choose a smaller network or fewer samples at a time")?;
         Ok(Job {

@@ -36,7 +36,7 @@ impl Rule {
 
 /// How the learning rate changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Decay {
+pub enum RateSchedule {
     /// Not at all.
     Constant,
     /// To 0, linearly.
@@ -69,7 +69,7 @@ pub struct TrainingArgs {
     pub learning_rate: Option<f64>,
     /// constant, or to 0 at the end: linear-decay, cosine [default: linear-decay]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
-    pub schedule: Option<Decay>,
+    pub schedule: Option<RateSchedule>,
     /// Momentum of sgd [default: 0.9]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub momentum: Option<f64>,
@@ -214,9 +214,9 @@ impl TrainingArgs {
         };
         let schedule = match self.schedule {
             None => default.schedule,
-            Some(Decay::Constant) => Schedule::Constant,
-            Some(Decay::LinearDecay) => Schedule::LinearDecay,
-            Some(Decay::Cosine) => Schedule::Cosine,
+            Some(RateSchedule::Constant) => Schedule::Constant,
+            Some(RateSchedule::LinearDecay) => Schedule::LinearDecay,
+            Some(RateSchedule::Cosine) => Schedule::Cosine,
         };
         Config {
             loss: self.loss.unwrap_or(default.loss),

@@ -124,6 +124,7 @@ fn drafts(graph: &Graph) -> Vec<Draft<'_>> {
             && node.inputs.iter().map(|n| n.0).eq([i - 1])
             && readers[i - 1] == 1
             && node.op.facts().support == Support::Same
+            && !matches!(node.op, Op::GroupPool { .. })
             // What sums or joins is followed by a norm only at the end of a stage: there it must look like the others.
             && (graph.nodes[i - 1].inputs.len() < 2 || matches!(node.op, Op::Activation(_)));
         if !goes_on {

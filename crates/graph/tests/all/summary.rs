@@ -305,3 +305,18 @@ fn initial_values_are_those_of_the_network() {
     );
     assert_eq!(of("cnn-gap", Some("ntk:1,0.5")), "ntk:1,0.5 (normal)");
 }
+
+/// A projection reads every element of a position: it is a step of its own, behind what works number by number.
+#[test]
+fn a_projection_is_a_step() {
+    let options = ZooOptions::with_input("1x28x28".parse().unwrap());
+    let outline = Outline::of(&zoo("p4-cnn", &options).unwrap());
+    let steps: Vec<&str> = outline.steps.iter().map(|s| s.words.as_str()).collect();
+    let end = [
+        "p4-conv 32, 3x3 · batch-norm · relu",
+        "group-pool max",
+        "global-avg-pool",
+        "dense 10",
+    ];
+    assert_eq!(steps[steps.len() - 4..], end);
+}

@@ -47,27 +47,21 @@ impl View for Poses {
 
     fn words(&self, table: &Table) -> String {
         let of = |learner: &Learner| {
-            let upright = Pose::Upright.to_string();
-            let rows = self.names().into_iter().filter_map(|train| {
-                let found = self.names().into_iter().filter_map(|test| {
-                    let mean = accuracy(table, &learner.name, &train, &test)?;
-                    Some(format!("{} % on {test}", shown(Some(mean), 0.01)))
-                });
-                let found: Vec<String> = found.collect();
-                let trained = match train == upright {
-                    true => train,
-                    false => format!("on {train}"),
-                };
-                (!found.is_empty()).then(|| format!("trained {trained} {}", found.join(", ")))
+            let upright = &Pose::Upright.to_string();
+            let found = self.names().into_iter().filter_map(|test| {
+                let mean = accuracy(table, &learner.name, upright, &test)?;
+                Some(format!("{} % on {test}", shown(Some(mean), 0.01)))
             });
-            let rows: Vec<String> = rows.collect();
+            let found: Vec<String> = found.collect();
             let own = self.others(learner).filter(|(_, built_in)| *built_in);
             let own: Vec<String> = own.map(|(pose, _)| pose).collect();
             let built_in = match own.is_empty() {
                 true => String::new(),
                 false => format!(" ({} built in)", own.join(", ")),
             };
-            (!rows.is_empty()).then(|| format!("{}{built_in}: {}.", learner.name, rows.join("; ")))
+            let found = (!found.is_empty()).then(|| found.join(", "))?;
+            let name = &learner.name;
+            Some(format!("{name}{built_in}: trained {upright} {found}."))
         };
         let all: Vec<String> = self.networks.iter().filter_map(of).collect();
         all.join(" ")

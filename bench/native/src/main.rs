@@ -1,4 +1,4 @@
-//! Our side of `bench/core`, `bench/geometry`, `bench/kernels` and `bench/landscape`. Reads one command a line:
+//! Our side of `bench/core`, `bench/geometry`, `bench/kernels`, `bench/landscape` and `bench/deform`. Reads one command a line:
 //!
 //! - `prepare NAME DIR` sets a task up and writes its weights and inputs to DIR;
 //! - `check NAME FILE` runs it once from the start and writes the result as raw numbers, f64 of `bench/landscape`, f32 of the others;
@@ -16,6 +16,7 @@
 //! - `peak` prints the largest resident memory in kB.
 #![forbid(unsafe_code)]
 
+mod deform;
 mod device;
 mod flows;
 mod jamming;

@@ -9,6 +9,7 @@ use polariscope_network::{Dipole, Network, Scalar, Weights};
 use polariscope_train::{Batch, BatchGradient, Loss, Moments, Optimiser};
 
 use crate::Failure;
+use crate::deform::Deform;
 use crate::landscape::Landscape;
 
 /// One thing to time.
@@ -31,6 +32,8 @@ pub enum Task {
     },
     /// What `bench/landscape` asks.
     Landscape(Box<Landscape>),
+    /// What `bench/deform` asks.
+    Deform(Box<Deform>),
 }
 
 /// A sampled geometry, and the gradients of its first network at points that the peer knows.
@@ -158,6 +161,9 @@ impl Task {
         if let Some(task) = Landscape::prepare(name, dir)? {
             return Ok(Task::Landscape(Box::new(task)));
         }
+        if let Some(task) = Deform::prepare(name, dir)? {
+            return Ok(Task::Deform(Box::new(task)));
+        }
         let (graph, batch) = match name {
             "lenet-grad" => (named("lenet", "1x32x32", 1)?, 128),
             "lenet-step" => (named("lenet", "3x32x32", 10)?, 128),
@@ -240,6 +246,7 @@ impl Task {
             Task::Sample(sample) => sample.sampler.advance(&mut sample.state)?,
             Task::Step(step) => step.run()?,
             Task::Landscape(task) => task.run()?,
+            Task::Deform(task) => task.run(),
             Task::Init {
                 graph,
                 weights,
@@ -265,6 +272,7 @@ impl Task {
                 x,
             } => network.input_gradient(weights, x, Scalar::Logit(0))?,
             Task::Sample(sample) => sample.check()?,
+            Task::Deform(task) => task.check(),
             Task::Step(step) => {
                 step.weights = step.initial.clone();
                 (0..3).try_for_each(|_| step.run())?;

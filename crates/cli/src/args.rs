@@ -18,6 +18,8 @@ use crate::verbs::align::AlignArgs;
 use crate::verbs::check::CheckArgs;
 use crate::verbs::compare::CompareArgs;
 use crate::verbs::completions::{CompletionsArgs, ManArgs};
+use crate::verbs::deform::DeformArgs;
+use crate::verbs::equivariance::EquivarianceArgs;
 use crate::verbs::eval::EvalArgs;
 use crate::verbs::evolution::EvolutionArgs;
 use crate::verbs::experiment::ExperimentArgs;
@@ -82,8 +84,12 @@ pub enum Verb {
     Spectrum(Box<SpectrumArgs>),
     /// Find the group of transformations that an architecture cannot tell apart
     Symmetry(Box<SymmetryArgs>),
+    /// Find which transformations of its images a network follows or ignores, layer by layer
+    Equivariance(Box<EquivarianceArgs>),
     /// Measure how much less a network minds deformations of its images than noise
     Stability(Box<StabilityArgs>),
+    /// Deform images smoothly at random: temperatures, displacements, folds
+    Deform(Box<DeformArgs>),
     /// Find how the loss curves at given weights: eigenvalues of its Hessian and their signs
     Hessian(Box<HessianArgs>),
     /// Train a few networks: what they need to fit, their regime, what their noise is worth
@@ -292,7 +298,7 @@ pub struct ArchitectureOptions {
     /// Bias scale of ntk and mean-field
     #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
     pub b_std: Option<f64>,
-    /// Hidden layers of fcn, lcn and the cnn family
+    /// Hidden layers of fcn, lcn and the cnn-… networks
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub depth: Option<usize>,
     /// Channels or features of their hidden layers

@@ -9,7 +9,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["list", "show", "geometry", "compare", "plan"]),
     ("Before training", &["align", "predict", "evolution"]),
     ("Kernels", &["kernel", "regress", "spectrum"]),
-    ("Symmetry", &["symmetry", "stability"]),
+    (
+        "Symmetry",
+        &["symmetry", "equivariance", "stability", "deform"],
+    ),
     ("Landscape", &["landscape", "hessian"]),
     ("Train", &["train", "init", "eval"]),
     (
@@ -21,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 /// A verb, and commands that are typed first.
 type Examples = (&'static str, &'static [&'static str]);
 
-const EXAMPLES: [Examples; 23] = [
+const EXAMPLES: [Examples; 25] = [
     ("list", &["list", "list data"]),
     ("show", &["show resnet18", "show mine.toml --json"]),
     (
@@ -78,10 +81,25 @@ const EXAMPLES: [Examples; 23] = [
         &["symmetry cnn-gap", "symmetry resnet18 --data cifar10:DIR"],
     ),
     (
+        "equivariance",
+        &[
+            "equivariance p4-cnn --input 1x28x28",
+            "equivariance lenet --data mnist:DIR --weights mine.safetensors",
+            "equivariance resnet18 --data cifar10:DIR --under turn:90,shift:2",
+        ],
+    ),
+    (
         "stability",
         &[
             "stability resnet18 --data cifar10:DIR",
             "stability lenet --data mnist:DIR --epochs 5",
+        ],
+    ),
+    (
+        "deform",
+        &[
+            "deform",
+            "deform --data cifar10:DIR --displacement 2 --cutoff 5",
         ],
     ),
     (

@@ -67,6 +67,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Verb::Landscape(args) => verbs::landscape::run(args, &cli.common),
         Verb::Spectrum(args) => verbs::spectrum::run(args, &cli.common),
         Verb::Symmetry(args) => verbs::symmetry::run(args, &cli.common),
+        Verb::Deform(args) => verbs::deform::run(args, &cli.common),
+        Verb::Equivariance(args) => verbs::equivariance::run(args, &cli.common),
         Verb::Stability(args) => verbs::stability::run(args, &cli.common),
         Verb::Hessian(args) => verbs::hessian::run(args, &cli.common),
         Verb::Experiment(args) => verbs::experiment::run(args, &cli.common),

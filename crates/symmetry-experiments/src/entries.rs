@@ -3,14 +3,17 @@
 use polariscope_diff::Place;
 use polariscope_experiment::{About, Entry, Failure, Settings, Study};
 
-use crate::poses;
+use crate::{poses, stability_law};
+
+/// Makes an experiment of its settings.
+type Make = fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>;
 
 /// An experiment on symmetries.
 pub(crate) struct Symmetry {
     /// What the list says of it.
     pub about: About,
     /// Makes it from options that it takes.
-    pub make: fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>,
+    pub make: Make,
 }
 
 impl Entry for Symmetry {
@@ -26,6 +29,6 @@ impl Entry for Symmetry {
 
 /// Every experiment of the lens.
 pub fn entries() -> impl Iterator<Item = &'static dyn Entry> {
-    let all: [&'static dyn Entry; 1] = [&poses::ENTRY];
+    let all: [&'static dyn Entry; 2] = [&poses::ENTRY, &stability_law::ENTRY];
     all.into_iter()
 }

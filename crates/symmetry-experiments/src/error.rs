@@ -1,9 +1,12 @@
 //! Why an experiment cannot be done.
 
+use std::path::PathBuf;
+
 use polariscope_data::{ActionError, DataError};
 use polariscope_experiment::Failure;
 use polariscope_graph::{GraphError, Shape};
 use polariscope_network::NetworkError;
+use polariscope_symmetry::SymmetryError;
 use polariscope_train::TrainError;
 use thiserror::Error;
 
@@ -57,6 +60,17 @@ pub enum SymmetryExperimentsError {
         /// The experiment.
         name: &'static str,
     },
+    /// A table of earlier runs that cannot be read.
+    #[error("‹accuracies {}›: {reason}", path.display())]
+    Known {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A network that cannot be looked at.
+    #[error(transparent)]
+    Stability(#[from] SymmetryError),
     /// Data that cannot be had.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -79,12 +93,14 @@ impl SymmetryExperimentsError {
     pub fn is_usage(&self) -> bool {
         match self {
             SymmetryExperimentsError::Train(e) => e.is_usage(),
+            SymmetryExperimentsError::Stability(e) => e.is_usage(),
             SymmetryExperimentsError::Network(_) => false,
             SymmetryExperimentsError::NoData { .. }
             | SymmetryExperimentsError::Samples { .. }
             | SymmetryExperimentsError::Few { .. }
             | SymmetryExperimentsError::Pose { .. }
             | SymmetryExperimentsError::OnePose
+            | SymmetryExperimentsError::Known { .. }
             | SymmetryExperimentsError::Numbers { .. }
             | SymmetryExperimentsError::Data(_)
             | SymmetryExperimentsError::Action(_)

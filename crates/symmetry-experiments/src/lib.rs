@@ -4,6 +4,8 @@
 mod entries;
 mod error;
 mod poses;
+mod samples;
+mod stability_law;
 
 pub use entries::entries;
 pub use error::SymmetryExperimentsError;

@@ -4,6 +4,8 @@ pub mod align;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod deform;
+pub mod equivariance;
 pub mod eval;
 pub mod evolution;
 pub mod experiment;

@@ -1,12 +1,12 @@
 //! `stability`: how much less a network minds deformations than noise.
 
 use clap::Args;
-use polariscope_data::deform::Interpolation;
 use polariscope_learning::eval::Number;
 use polariscope_symmetry::stability::{
     Average, Job, Pairs, Question, Radius, Rules, Summary, page,
 };
 
+use super::deform::InterpolationArg;
 use super::geometry::command;
 use super::learnt::{LearntArgs, subject};
 use crate::args::{ArchitectureArgs, Common, Dtype, count, named, positive};
@@ -37,9 +37,15 @@ pub struct StabilityArgs {
     /// Modes of at most so many half waves
     #[arg(long, value_name = "C", default_value_t = Question::default().cutoff, value_parser = count, help_heading = "Deformations", allow_negative_numbers = true)]
     pub cutoff: usize,
-    /// Average between pixels with a Gaussian, not linearly
-    #[arg(long, help_heading = "Deformations")]
-    pub gaussian: bool,
+    /// Values between pixels: bilinear or gaussian
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "bilinear",
+        hide_possible_values = true,
+        help_heading = "Deformations"
+    )]
+    pub interpolation: InterpolationArg,
     /// Averages over images: median, mean or coordinates [default: median]
     #[arg(long, value_name = "NAME", value_parser = |t: &str| named(t, &Average::ALL), help_heading = "Averages")]
     pub average: Option<Average>,
@@ -61,10 +67,7 @@ impl StabilityArgs {
             false => Rules::default(),
         };
         Rules {
-            interpolation: match self.gaussian {
-                true => Interpolation::Gaussian,
-                false => own.interpolation,
-            },
+            interpolation: self.interpolation.into(),
             average: self.average.unwrap_or(own.average),
             radius: self.radius.unwrap_or(own.radius),
             pairs: self.pairs.unwrap_or(own.pairs),
@@ -86,6 +89,7 @@ fn measure<T: Number>(args: &StabilityArgs, common: &Common) -> Result<(), CliEr
         setup: common.setup(),
         images: args.images,
         displacement: args.displacement,
+        others: Question::default().others,
         cutoff: args.cutoff,
         rules: args.rules(),
     };

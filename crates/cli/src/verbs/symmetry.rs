@@ -1,8 +1,13 @@
-//! `symmetry`: what a learning system cannot tell apart.
+//! `symmetry`: what a learning system cannot tell apart; with images also what its first network follows, ignores and minds.
 
 use clap::Args;
 use polariscope_data::Dataset;
 use polariscope_kernels::symmetry::{Question, Summary, answer, page};
+use polariscope_lens::Observer;
+use polariscope_report::{Page, Section, fill};
+use polariscope_symmetry::{Learnt, Subject as Measured, SymmetryError, equivariance, stability};
+use polariscope_train::Problem;
+use serde::{Deserialize, Serialize};
 
 use super::geometry::command;
 use super::subject::Subject;
@@ -55,21 +60,111 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
     let request = run::request("symmetry", &graph.name, configuration, common);
     let mut directory = match run::open(&request, common)? {
         Opened::Work(directory) => directory,
-        Opened::Finished(path, record) => return run::show::<Summary>(&path, &record, common),
+        Opened::Finished(path, record) => return run::show::<Found>(&path, &record, common),
     };
     let mut looker = Looker::new(&mut directory, common);
     let found = answer(&graph, data.as_ref(), &question, &mut looker);
-    let mut found = looker.settle(found)?;
-    found.summary.words = flags(&found.summary.words);
-    directory.write("groups.csv", found.summary.csv().as_bytes())?;
-    directory.write("motions.csv", found.summary.places_csv().as_bytes())?;
-    directory.write_page(&page(&found, &command(&request), request.settings()))?;
-    run::finish(directory, &found.summary, common)
+    let mut group = looker.settle(found)?;
+    group.summary.words = flags(&group.summary.words);
+    let mut page = page(&group, &command(&request), request.settings());
+    let mut found = Found {
+        group: group.summary,
+        equivariance: None,
+        stability: None,
+    };
+    if let Some(data) = data {
+        let mut looker = Looker::new(&mut directory, common);
+        let measured = measure(&mut found, Problem { graph, data }, common, &mut looker);
+        for section in looker.settle(measured)? {
+            page.push(section);
+        }
+    }
+    write(directory, &found, &page, common)
 }
 
-impl Shown for Summary {
+/// The sections of equivariance and stability of the first network; none where samples are no images that they look at.
+fn measure(
+    found: &mut Found,
+    problem: Problem,
+    common: &Common,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Section>, SymmetryError> {
+    let subject = Measured::<f32> {
+        problem,
+        learnt: Learnt::Nothing,
+    };
+    let setup = common.setup();
+    let mut sections = Vec::new();
+    let question = equivariance::Question {
+        setup,
+        ..equivariance::Question::default()
+    };
+    match equivariance::answer(&subject, &question, observer) {
+        Ok(answer) => {
+            sections.push(Section::new("Equivariance").prose(answer.summary.words.as_str()));
+            sections.extend(equivariance::sections(&answer));
+            found.equivariance = Some(answer.summary);
+        }
+        Err(e) if e.is_usage() => observer.note(&format!("equivariance is left out: {e}")),
+        Err(e) => return Err(e),
+    }
+    let question = stability::Question {
+        setup,
+        ..stability::Question::default()
+    };
+    match stability::answer(&subject, &question, observer) {
+        Ok(answer) => {
+            sections.push(Section::new("Stability").prose(answer.summary.words.as_str()));
+            sections.extend(stability::sections(&answer));
+            found.stability = Some(answer.summary);
+        }
+        Err(e) if e.is_usage() => observer.note(&format!("stability is left out: {e}")),
+        Err(e) => return Err(e),
+    }
+    Ok(sections)
+}
+
+fn write(
+    mut directory: run::RunDirectory,
+    found: &Found,
+    page: &Page,
+    common: &Common,
+) -> Result<(), CliError> {
+    directory.write("groups.csv", found.group.csv().as_bytes())?;
+    directory.write("motions.csv", found.group.places_csv().as_bytes())?;
+    if let Some(equivariance) = &found.equivariance {
+        directory.write("equivariance.csv", equivariance.csv().as_bytes())?;
+    }
+    for (name, content) in found.stability.iter().flat_map(stability::Summary::files) {
+        directory.write(name, &content)?;
+    }
+    directory.write_page(page)?;
+    run::finish(directory, found, common)
+}
+
+/// The group of the learning system, and what its first network follows, ignores and minds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Found {
+    #[serde(flatten)]
+    group: Summary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    equivariance: Option<equivariance::Summary>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stability: Option<stability::Summary>,
+}
+
+impl Shown for Found {
     fn text(&self, directory: &str) -> String {
-        let text = self.text(output::WIDTH);
-        format!("{text}\ngroups.csv, motions.csv and report.html in {directory}\n")
+        let mut text = self.group.text(output::WIDTH);
+        let words = [
+            self.equivariance.as_ref().map(|e| &e.words),
+            self.stability.as_ref().map(|s| &s.words),
+        ];
+        for words in words.into_iter().flatten() {
+            for paragraph in words.split("\n\n") {
+                text += &format!("\n{}", fill(paragraph));
+            }
+        }
+        format!("{text}\ntables and report.html in {directory}\n")
     }
 }

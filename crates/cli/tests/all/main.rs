@@ -7,6 +7,8 @@ mod browser;
 mod check;
 mod common;
 mod data;
+mod deform;
+mod equivariance;
 mod eval;
 mod evolution;
 mod examples;
@@ -25,6 +27,7 @@ mod regress;
 mod run_directory;
 mod show;
 mod spectrum;
+mod stability;
 mod symmetry;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -81,6 +81,7 @@ fn nothing_is_silent() {
         &["experiment", "doughnut"],
         &["experiment", "nad-accuracy"],
         &["train", "mlp-2x100", "--data", data],
+        &["deform", "--fields", "200000"],
         &["hessian", "mlp-2x20", "--data", data],
         &["landscape", "mlp-2x100", "--data", data],
         &["completions", "bash"],

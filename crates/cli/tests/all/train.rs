@@ -466,6 +466,15 @@ fn bad_input_is_one_line() {
             &["--data", STRIPE, "--label-noise", "2"],
             &["label noise 2"],
         ),
+        (
+            &["--data", STRIPE, "--crop", "2"],
+            &["crops and flips are of images"],
+        ),
+        (
+            &["--data", STRIPE, "--optimiser", "flow", "--flip"],
+            &["--flip", "sgd or adam", "flow"],
+        ),
+        (&["--data", STRIPE, "--crop", "0"], &["--crop 0"]),
         (&["--data", STRIPE, "--out", "x.npy/run"], &["x.npy/run"]),
         (&[], &["--data"]),
     ];

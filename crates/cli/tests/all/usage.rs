@@ -29,6 +29,7 @@ fn help_and_version_succeed() {
         &["regress", "--help"],
         &["spectrum", "--help"],
         &["symmetry", "--help"],
+        &["deform", "--help"],
         &["hessian", "--help"],
         &["landscape", "--help"],
         &["experiment", "--help"],

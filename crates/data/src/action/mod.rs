@@ -336,6 +336,18 @@ mod tests {
         assert_eq!(moved("cyclic:2"), [5.0, 1.0, 2.0, 3.0]);
     }
 
+    /// Two grids of two positions that change places, each mirrored.
+    #[test]
+    fn stacked_grids_change_places() {
+        let flip = Action::Flip.on_grid([1, 2], [1.0, 1.0]).unwrap();
+        let at: Vec<usize> = flip
+            .stacked(&[1, 0])
+            .rows()
+            .map(|taps| taps[0].at)
+            .collect();
+        assert_eq!(at, [3, 2, 1, 0]);
+    }
+
     #[test]
     fn what_does_not_act_is_refused() {
         for (action, shape, why) in [

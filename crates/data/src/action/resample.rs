@@ -58,6 +58,30 @@ impl Resample {
         Resample { taps, ends }
     }
 
+    /// The same on grids that lie one below the other: grid i goes to the place of grid `to[i]`, a reordering.
+    pub fn stacked(&self, to: &[usize]) -> Resample {
+        let positions = self.ends.len();
+        let mut from = vec![0; to.len()];
+        to.iter()
+            .enumerate()
+            .for_each(|(i, &place)| from[place] = i);
+        let mut stacked = Resample {
+            taps: Vec::with_capacity(to.len() * self.taps.len()),
+            ends: Vec::with_capacity(to.len() * positions),
+        };
+        for i in from {
+            for taps in self.rows() {
+                let moved = taps.iter().map(|t| Tap {
+                    at: i * positions + t.at,
+                    ..*t
+                });
+                stacked.taps.extend(moved);
+                stacked.ends.push(stacked.taps.len());
+            }
+        }
+        stacked
+    }
+
     /// What each position gets: the sum of its taps.
     pub fn rows(&self) -> impl Iterator<Item = &[Tap]> {
         let starts = std::iter::once(&0).chain(&self.ends);

@@ -48,7 +48,7 @@ pub enum DeformError {
     },
     /// Below the lower limit (eq. 8).
     #[error(
-        "T = {t:.3e} is below its lower limit {limit:.3e}, where displacements are less than half a pixel; \
+        "T = {t:.3e} is below its lower limit {limit:.3e}, half a pixel by the formula for many modes; \
          with a cutoff of {cutoff} take a displacement of at least {least} pixels"
     )]
     TooCold {
@@ -63,7 +63,7 @@ pub enum DeformError {
     },
     /// Above the upper limit (eq. 14).
     #[error(
-        "T = {t:.3e} is above its upper limit {limit:.3e}, where deformations fold the image; \
+        "T = {t:.3e} is above its upper limit {limit:.3e}, where deformations begin to fold images; \
          with a cutoff of {cutoff} take a displacement of at most {most} pixels{}", slower(*smaller)
     )]
     TooHot {

@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use pulp::{Arch, NullaryFnOnce};
 use serde::{Deserialize, Serialize};
 
 /// Which modes (i, j), i, j ≥ 1, a cutoff c keeps.
@@ -93,12 +94,40 @@ impl Modes {
         let n = self.n;
         half.clear();
         half.resize(self.fastest * n, 0.0);
-        for (&(i, j), &a) in self.list.iter().zip(a) {
-            add(a, &right[(j - 1) * n..j * n], &mut half[(i - 1) * n..i * n]);
-        }
         out.fill(0.0);
-        for (v, out) in out.chunks_exact_mut(n).enumerate() {
-            for (left, half) in left.chunks_exact(n).zip(half.chunks_exact(n)) {
+        Arch::new().dispatch(Sum {
+            modes: self,
+            a,
+            tables: [left, right],
+            half,
+            out,
+        });
+    }
+}
+
+/// The sum, compiled for the vectors at hand. Products and sums are rounded one after the other on all of them: the same
+/// bits.
+struct Sum<'a> {
+    modes: &'a Modes,
+    a: &'a [f32],
+    tables: [&'a [f32]; 2],
+    half: &'a mut [f32],
+    out: &'a mut [f32],
+}
+
+impl NullaryFnOnce for Sum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let n = self.modes.n;
+        let [left, right] = self.tables;
+        for (&(i, j), &a) in self.modes.list.iter().zip(self.a) {
+            let half = &mut self.half[(i - 1) * n..i * n];
+            add(a, &right[(j - 1) * n..j * n], half);
+        }
+        for (v, out) in self.out.chunks_exact_mut(n).enumerate() {
+            for (left, half) in left.chunks_exact(n).zip(self.half.chunks_exact(n)) {
                 add(half[v], left, out);
             }
         }
@@ -106,6 +135,7 @@ impl Modes {
 }
 
 /// out += a x.
+#[inline(always)]
 fn add(a: f32, x: &[f32], out: &mut [f32]) {
     for (out, x) in out.iter_mut().zip(x) {
         *out += a * x;

@@ -22,33 +22,27 @@ const REACH: usize = 6;
 /// Channels that are read together.
 const LANES: usize = 4;
 
+/// As many channels of a pixel.
+type Pixel = [f32; LANES];
+
 /// Deforms one image after the other.
 pub(super) struct Sampler {
     n: usize,
-    places: Vec<Place>,
-    /// Pixels as vectors of up to four channels.
-    pixels: Vec<[f32; LANES]>,
-    values: Vec<[f32; LANES]>,
-}
-
-/// A point of the image: the pixel above and to the left of it, and how far beyond that it lies, in 0…1.
-#[derive(Clone, Copy)]
-struct Place {
-    corner: u32,
-    right: f32,
-    down: f32,
+    /// Where pixels come from: the pixel above and to the left of the point, and how far beyond it that lies, in 0…1.
+    corners: Vec<u32>,
+    right: Vec<f32>,
+    down: Vec<f32>,
+    pixels: Vec<Pixel>,
+    values: Vec<Pixel>,
 }
 
 impl Sampler {
     pub fn new(n: usize) -> Sampler {
-        let start = Place {
-            corner: 0,
-            right: 0.0,
-            down: 0.0,
-        };
         Sampler {
             n,
-            places: vec![start; n * n],
+            corners: vec![0; n * n],
+            right: vec![0.0; n * n],
+            down: vec![0.0; n * n],
             pixels: vec![[0.0; LANES]; n * n],
             values: vec![[0.0; LANES]; n * n],
         }
@@ -87,39 +81,38 @@ impl Sampler {
     fn find(&mut self, u: &[f32], v: &[f32]) {
         let n = self.n;
         let last = (n - 1) as f32;
-        // Left and upper neighbours end one before the frame, so that a neighbour behind always exists.
+        // Left and upper neighbours end one before the frame, so that a neighbour behind always exists: half a pixel
+        // before it no rounding leads elsewhere.
         let split = |at: f32| {
-            let at = at.clamp(0.0, last);
-            let whole = (at as i32).min(n as i32 - 2);
+            let at = at.max(0.0).min(last);
+            let whole = floor(at.min(last - 0.5));
             (whole, at - whole as f32)
         };
-        let rows = self.places.chunks_exact_mut(n);
-        for (y, ((places, u), v)) in rows
-            .zip(u.chunks_exact(n))
-            .zip(v.chunks_exact(n))
-            .enumerate()
-        {
-            for (x, ((place, u), v)) in places.iter_mut().zip(u).zip(v).enumerate() {
-                let (left, right) = split(x as f32 - u);
-                let (top, down) = split(y as f32 - v);
-                *place = Place {
-                    corner: (top * n as i32 + left) as u32,
-                    right,
-                    down,
-                };
+        let rows = self.corners.chunks_exact_mut(n);
+        let rows = rows.zip(self.right.chunks_exact_mut(n));
+        let rows = rows.zip(self.down.chunks_exact_mut(n));
+        let moved = u.chunks_exact(n).zip(v.chunks_exact(n));
+        for (y, (((corners, right), down), (u, v))) in rows.zip(moved).enumerate() {
+            let places = corners.iter_mut().zip(right).zip(down);
+            for (x, (((corner, right), down), (u, v))) in places.zip(u.iter().zip(v)).enumerate() {
+                let (left, beyond) = split(x as f32 - u);
+                let (top, below) = split(y as f32 - v);
+                *corner = (top * n as i32 + left) as u32;
+                (*right, *down) = (beyond, below);
             }
         }
     }
 
+    /// Values between four pixels (eq. 15).
     fn bilinear(&mut self) {
         let n = self.n;
-        for (value, place) in self.values.iter_mut().zip(&self.places) {
-            let near = &self.pixels[place.corner as usize..][..n + 2];
-            let [x00, x01, x10, x11] = [near[0], near[1], near[n], near[n + 1]];
-            let (u, v) = (place.right, place.down);
+        let places = self.corners.iter().zip(&self.right).zip(&self.down);
+        for (value, ((&corner, &u), &v)) in self.values.iter_mut().zip(places) {
+            let near = &self.pixels[corner as usize..][..n + 2];
+            let [x00, x10, x01, x11] = [near[0], near[1], near[n], near[n + 1]];
             for lane in 0..LANES {
-                let top = x00[lane] * (1.0 - u) + x01[lane] * u;
-                let bottom = x10[lane] * (1.0 - u) + x11[lane] * u;
+                let top = x00[lane] * (1.0 - u) + x10[lane] * u;
+                let bottom = x01[lane] * (1.0 - u) + x11[lane] * u;
                 value[lane] = top * (1.0 - v) + bottom * v;
             }
         }
@@ -128,10 +121,11 @@ impl Sampler {
     /// The Gaussian is a product of one along each axis, and so is its sum over pixels.
     fn gaussian(&mut self) {
         let n = self.n;
-        for (value, place) in self.values.iter_mut().zip(&self.places) {
-            let (left, top) = (place.corner as usize % n, place.corner as usize / n);
-            let across = weights(left, place.right, n);
-            let down = weights(top, place.down, n);
+        let places = self.corners.iter().zip(&self.right).zip(&self.down);
+        for (value, ((&corner, &right), &down)) in self.values.iter_mut().zip(places) {
+            let (left, top) = (corner as usize % n, corner as usize / n);
+            let across = weights(left, right, n);
+            let down = weights(top, down, n);
             *value = [0.0; LANES];
             for (y, down) in down {
                 for (x, across) in across {
@@ -143,6 +137,13 @@ impl Sampler {
             }
         }
     }
+}
+
+/// The largest whole number up to x, or x − 1 where x itself is whole, for 0 ≤ x < 2²². Adding 1.5·2²³ leaves no bits
+/// behind the point and rounds to the nearest; a cast would check its range on every pixel.
+fn floor(x: f32) -> i32 {
+    const SHIFT: f32 = 12_582_912.0;
+    (x - 0.5 + SHIFT).to_bits() as i32 - SHIFT.to_bits() as i32
 }
 
 /// The pixels around a point of a row and their weights, which sum to 1; pixels outside of the image have none.

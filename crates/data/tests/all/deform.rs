@@ -329,12 +329,12 @@ fn refusals() {
     let message = c15.check(hot).unwrap_err().to_string();
     assert_eq!(
         message,
-        "T = 5.880e-4 is above its upper limit 2.117e-4, where deformations fold the image; with a cutoff of 15 take a \
+        "T = 5.880e-4 is above its upper limit 2.117e-4, where deformations begin to fold images; with a cutoff of 15 take a \
          displacement of at most 0.6 pixels, or for as many pixels a cutoff of at most 8"
     );
     let cold = c15.check(1e-6).unwrap_err().to_string();
     assert!(
-        cold.starts_with("T = 1.000e-6 is below its lower limit 1.148e-4, where"),
+        cold.starts_with("T = 1.000e-6 is below its lower limit 1.148e-4, half a pixel"),
         "{cold}"
     );
     assert!(

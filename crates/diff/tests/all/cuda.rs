@@ -100,7 +100,7 @@ fn check(shapes: &[&[usize]], build: impl Fn(&mut Trace, &[Id]) -> Vec<Id>) {
 #[test]
 #[ignore = "needs a GPU"]
 fn convolutions() {
-    // Channels, groups and networks that take each of the three ways, with remainders in every tile.
+    // Channels, groups and networks that take each of the ways, with remainders in every tile.
     for (x, o, kernel, stride, groups, networks) in [
         ([3, 70, 19, 23], 90, 3, 1, 1, 1),
         ([2, 64, 28, 28], 128, 3, 2, 1, 1),
@@ -113,6 +113,9 @@ fn convolutions() {
         ([4, 40, 9, 9], 33, 3, 2, 1, 2),
         ([3, 20, 17, 16], 24, 5, 3, 1, 1),
         ([4, 20, 9, 9], 10, 3, 1, 2, 2),
+        ([5, 40, 21, 20], 40, 5, 1, 40, 1),
+        ([64, 6, 32, 31], 6, 7, 1, 6, 1),
+        ([6, 8, 14, 13], 8, 3, 2, 8, 3),
     ] {
         let pad = kernel / 2;
         let conv = Conv {

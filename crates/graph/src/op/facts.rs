@@ -226,6 +226,7 @@ impl Passage<'_> {
 }
 
 const PRODUCT: &str = "a product of two random numbers is not Gaussian";
+const TURNED: &str = "turned copies of one weight are correlated, which has no rule here";
 const TOKENS: &str = "which attention reads";
 const WEIGHS_EACH: &str = "normalises the bare input and weighs its numbers one by one";
 const ADDS_EACH: &str = "adds parameters to the bare input, number by number";
@@ -303,9 +304,9 @@ impl Op {
                 parameters: vec![(*weight, *scale)],
                 weights: ChannelWeights::Shared(*weight),
                 support: Support::Window(window),
-                pairs: Pairs::Unknown("turned copies of one weight are correlated, and that has no rule here"),
-                rotation: Rotation::Ends("reads the input with turned copies of one weight (groups of those were not looked for)".into()),
-                passage: Passage::Other("whose weights come in turned copies"),
+                pairs: Pairs::Unknown(TURNED),
+                rotation: Rotation::Weights,
+                passage: Passage::Other("whose weights come in turned copies that are correlated"),
             },
             Op::GroupPool { by, .. } => Facts {
                 name: "group-pool",
@@ -316,9 +317,11 @@ impl Op {
                 parameters: Vec::new(),
                 weights: ChannelWeights::None,
                 support: Support::Same,
-                pairs: Pairs::Unknown("it joins turned copies of one weight, which are correlated"),
+                pairs: Pairs::Unknown(TURNED),
                 rotation: Rotation::Ends("joins maps over a group".into()),
-                passage: Passage::Other("which joins turned copies of one weight"),
+                passage: Passage::Other(
+                    "which joins turned copies of one weight that are correlated",
+                ),
             },
             &Op::Bias { bias, scale } => Facts {
                 name: "bias",

@@ -45,7 +45,7 @@ impl Group {
             true => a + b,
             false => a + 4 - b % 4,
         };
-        4 * (a / 4 ^ b / 4) + turns % 4
+        4 * ((a / 4) ^ (b / 4)) + turns % 4
     }
 
     /// The element that undoes a.

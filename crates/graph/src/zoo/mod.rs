@@ -159,7 +159,7 @@ static ZOO: [ZooEntry; 38] = {
         ),
         entry(
             "fc-2",
-            "two hidden dense layers of 64 in mean-field, no biases",
+            "two hidden dense layers of 64, in mean-field, no biases",
             Anything,
             Fixed,
             kernel::fc2,
@@ -167,7 +167,7 @@ static ZOO: [ZooEntry; 38] = {
         .starting_in(kernel::MEAN_FIELD),
         entry(
             "fc-4",
-            "four hidden dense layers of 64 in mean-field, no biases",
+            "four hidden dense layers of 64, in mean-field, no biases",
             Anything,
             Fixed,
             kernel::fc4,
@@ -175,7 +175,7 @@ static ZOO: [ZooEntry; 38] = {
         .starting_in(kernel::MEAN_FIELD),
         entry(
             "fc-6",
-            "six hidden dense layers of 64 in mean-field, no biases",
+            "six hidden dense layers of 64, in mean-field, no biases",
             Anything,
             Fixed,
             kernel::fc6,
@@ -298,14 +298,14 @@ static ZOO: [ZooEntry; 38] = {
         ),
         entry(
             "mobilenet",
-            "MobileNetV2 for small images: 17 inverted residuals, stem and second stage of stride 1",
+            "MobileNetV2 for small images: 17 inverted residuals, stem of stride 1",
             Images,
             Fixed,
             inverted::mobilenet,
         ),
         entry(
             "efficientnet-b0",
-            "EfficientNet-B0 for small images: inverted residuals, squeeze-and-excite, stem of stride 1",
+            "EfficientNet-B0 for small images: 16 inverted residuals, squeeze-and-excite",
             Images,
             Fixed,
             inverted::efficientnet_b0,

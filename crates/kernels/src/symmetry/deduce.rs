@@ -155,9 +155,8 @@ fn wide(reader: &Reader, mixing: &Mixing) -> (Group, String) {
             );
             (reader.group, said)
         }
-        (Reading::Channels, _) | (Reading::Taps(_), Mixing::NoKernel(..)) => {
-            (reader.group, sentence(&reader.proof))
-        }
+        (Reading::Channels | Reading::TurnedTaps(..), _)
+        | (Reading::Taps(_), Mixing::NoKernel(..)) => (reader.group, sentence(&reader.proof)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The first layers: what reads the bare input, and how.
 
-use polariscope_graph::{Graph, Node, Op, ParamId, Passage, Rotation, Shape, Window};
+use polariscope_graph::{
+    self as graph, Graph, Node, Op, ParamId, Passage, Rotation, Shape, Window,
+};
 
 use super::grid::Grid;
 use super::group::{Cell, Group, Sharing};
@@ -23,6 +25,8 @@ pub(super) enum Reading {
     Taps(Window),
     /// Taps of its own at every position.
     OwnTaps(Window),
+    /// The same taps at every position, turned by every element of a group.
+    TurnedTaps(Window, graph::Group),
     /// The channels of every token or pooled position, in the same way.
     Channels,
 }
@@ -97,6 +101,23 @@ fn reader(graph: &Graph, index: usize, node: &Node, bare: Bare) -> Result<Reader
              commutes with means, and its weights follow it (a larger group was not looked for)"
         )
     };
+    if let Op::GroupConv {
+        weight,
+        window,
+        group,
+        ..
+    } = node.op
+    {
+        if bare == Bare::Pooled {
+            return make(weight, Reading::Channels, Group::CHANNELS, pooled());
+        }
+        let proof = format!(
+            "{layer} reads every position with turned copies of one weight; a rotation of the channels that is the same \
+             everywhere commutes with turns, and its weights follow it (a larger group was not looked for)"
+        );
+        let reading = Reading::TurnedTaps(window, group);
+        return make(weight, reading, Group::CHANNELS, proof);
+    }
     match node.op.facts().passage {
         Passage::Dense { weight, .. } => match (bare, graph.nodes[node.inputs[0].0].shape) {
             (Bare::Sample, Shape::Vector { .. }) => {

@@ -1,6 +1,6 @@
 //! Where channel and position of a number lie in a sample, and what the taps of a window read.
 
-use polariscope_graph::{Padding, Shape, Window};
+use polariscope_graph::{Group, Padding, Shape, Window};
 
 use super::SymmetryError;
 
@@ -42,6 +42,16 @@ impl Grid {
                 position_step: width,
             },
         }
+    }
+
+    /// One of the maps over the elements of a group, which lie one below the other.
+    pub fn of_each(maps: Shape, elements: usize) -> Self {
+        let grid = Grid::of(maps);
+        Grid::of(Shape::Image {
+            channels: grid.channels,
+            height: grid.height / elements,
+            width: grid.width,
+        })
     }
 
     pub fn positions(&self) -> usize {
@@ -87,6 +97,12 @@ impl Grid {
             .map(|p| patch(p / columns, p % columns))
             .collect())
     }
+}
+
+/// Where element g of a group takes a tap of a k × k window.
+pub(super) fn turned(g: usize, k: usize, tap: usize) -> usize {
+    let [row, column] = Group::place(g, k, [tap / k, tap % k]);
+    row * k + column
 }
 
 /// Position that tap `tap` (in row order) of output position `p` reads; nothing where it reads padding.

@@ -8,7 +8,7 @@ use polariscope_graph::{Graph, Op};
 use polariscope_network::Weights;
 
 use super::first::{Reader, Reading, readers};
-use super::grid::{Grid, source};
+use super::grid::{Grid, source, turned};
 use super::{Element, SymmetryError};
 
 /// Weights that see τx as the given ones see x.
@@ -88,17 +88,26 @@ impl Layer {
                     shared: true,
                 });
             }
-            Reading::Taps(window) => (window, true),
+            Reading::Taps(window) | Reading::TurnedTaps(window, _) => (window, true),
             Reading::OwnTaps(window) => (window, false),
         };
-        let output = Grid::of(node.shape);
+        // Positions of a convolution over a group are elements and places of the plane.
+        let (output, elements) = match reader.reading {
+            Reading::TurnedTaps(_, group) => {
+                let elements = group.order();
+                (Grid::of_each(node.shape, elements), elements)
+            }
+            _ => (Grid::of(node.shape), 1),
+        };
         let taps = window.kernel[0] * window.kernel[1];
-        let positions = output.positions();
+        let positions = elements * output.positions();
         let place = |p: usize| {
+            let (g, at) = (p / output.positions(), p % output.positions());
             let mut places = Vec::new();
             for channel in 0..input.channels {
                 for tap in 0..taps {
-                    let Some(from) = source(&window, &input, &output, p, tap) else {
+                    let read = turned(g, window.kernel[1], tap);
+                    let Some(from) = source(&window, &input, &output, at, read) else {
                         continue;
                     };
                     let weight = channel * taps + tap;
@@ -113,7 +122,10 @@ impl Layer {
             places
         };
         let outputs = output.channels;
-        debug_assert!(matches!(node.op, Op::Conv { .. } | Op::Local { .. }));
+        debug_assert!(matches!(
+            node.op,
+            Op::Conv { .. } | Op::Local { .. } | Op::GroupConv { .. }
+        ));
         Some(Layer {
             dim,
             outputs,

@@ -3,8 +3,8 @@
 
 use polariscope_diff::Device;
 use polariscope_graph::{
-    Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, HasBias, NodeId, Padding,
-    Parametrisation, Shape, ZooOptions, parse_file, zoo, zoo_list,
+    Activation, BiasRule, Builder, ConvSpec, Graph, GraphError, Group as Turns, HasBias, NodeId,
+    Padding, Parametrisation, Shape, ZooOptions, parse_file, zoo, zoo_list,
 };
 use polariscope_kernels::symmetry::{
     Cell, Element, Elements, Finding, Geodesic, Group, Run, Sharing, deduce, distance, gap_in_vec,
@@ -271,7 +271,9 @@ type Layer = fn(&mut Builder, NodeId, &str, ConvSpec) -> Result<NodeId, GraphErr
 fn twins_of_other_windows() {
     let spec = |kernel: usize, padding| ConvSpec::new(4, [kernel; 2]).padding(padding);
     let patch = |k: usize, sharing| Group::rotations(Cell::Patch([k; 2]), sharing);
-    let cases: [(Layer, ConvSpec, Group); 7] = [
+    let p4m: Layer = |b, x, layer, spec| b.group_conv(x, layer, Turns::P4m, spec);
+    let cases: [(Layer, ConvSpec, Group); 8] = [
+        (p4m, spec(3, Padding::Zeros(1)), Group::CHANNELS),
         (
             Builder::conv,
             spec(3, Padding::Same).stride([2; 2]),
@@ -333,8 +335,25 @@ fn deductions_of_the_zoo() {
         ("lenet-avg", Group::CHANNELS, Some(Group::CHANNELS)),
         ("lenet-gap", Group::CHANNELS, Some(Group::CHANNELS)),
         ("lenet-nopool", Group::CHANNELS, Some(Group::EACH_POSITION)),
+        ("fc-2", Group::ALL, Some(Group::ALL)),
+        ("fc-4", Group::ALL, Some(Group::ALL)),
+        ("fc-6", Group::ALL, Some(Group::ALL)),
+        ("alexnet", Group::CHANNELS, None),
         ("vgg11", Group::CHANNELS, None),
         ("vgg11-bn", Group::CHANNELS, None),
+        ("vgg13", Group::CHANNELS, None),
+        ("vgg13-bn", Group::CHANNELS, None),
+        ("vgg16", Group::CHANNELS, None),
+        ("vgg16-bn", Group::CHANNELS, None),
+        ("vgg19", Group::CHANNELS, None),
+        ("vgg19-bn", Group::CHANNELS, None),
+        ("mobilenet", Group::CHANNELS, None),
+        ("efficientnet-b0", Group::CHANNELS, None),
+        (
+            "convnext-tiny",
+            Group::rotations(Cell::Patch([4, 4]), Sharing::Shared),
+            None,
+        ),
         ("resnet9", Group::CHANNELS, None),
         ("resnet18", Group::CHANNELS, None),
         ("resnet18-nobn", Group::CHANNELS, Some(Group::CHANNELS)),
@@ -347,6 +366,9 @@ fn deductions_of_the_zoo() {
             patch(Sharing::Shared),
             Some(patch(Sharing::Shared)),
         ),
+        ("cnn", Group::CHANNELS, None),
+        ("p4-cnn", Group::CHANNELS, None),
+        ("p4m-cnn", Group::CHANNELS, None),
         ("fcn", Group::ALL, Some(Group::ALL)),
         ("lcn", Group::EACH_POSITION, Some(Group::EACH_POSITION)),
         ("cnn-vec", Group::CHANNELS, Some(Group::EACH_POSITION)),
@@ -375,10 +397,18 @@ fn deductions_of_the_zoo() {
             of(name, Some(Parametrisation::Orthogonal)).finite.group,
             Some(finite)
         );
-        // PyTorch's cube keeps permutations alone; its VGG starts Gaussian, as do the kernel networks.
+        // PyTorch's cube keeps permutations alone; some of its networks start Gaussian, as do the kernel networks.
         let Finding { group, .. } = of(name, None).finite;
-        let normal =
-            name.starts_with("vgg") || ["fcn", "lcn"].contains(&name) || name.starts_with("cnn");
+        let own = [
+            "vgg",
+            "mobilenet",
+            "efficientnet",
+            "convnext",
+            "fc",
+            "lcn",
+            "cnn-",
+        ];
+        let normal = own.iter().any(|s| name.starts_with(s));
         let wanted = if normal {
             finite
         } else {

@@ -59,9 +59,9 @@ impl Lowering<'_> {
         let [corner, next] = [[0, 0], [0, 1]].map(|t| Group::place(a, 2, t));
         let reversed: Vec<usize> = (0..k).rev().collect();
         let mut w = w;
-        for axis in 0..2 {
-            if corner[axis] != 0 {
-                w = self.reordered(w, 3 + axis, &reversed);
+        for (axis, to) in [3, 4].into_iter().zip(corner) {
+            if to != 0 {
+                w = self.reordered(w, axis, &reversed);
             }
         }
         match corner[0] != next[0] {

@@ -94,6 +94,7 @@ fn dipoles() {
         ("resnet18", "1x16x16"),
         ("densenet121", "1x16x16"),
         ("mlp-2x64", "1x8x8"),
+        ("p4m-cnn", "1x12x12"),
     ] {
         let graph = network(name, input);
         let n = graph.input().len();
@@ -119,6 +120,8 @@ fn input_gradients() {
         ("lenet", "3x32x32"),
         ("resnet18", "3x32x32"),
         ("vit", "3x32x32"),
+        ("p4-cnn", "3x32x32"),
+        ("p4m-cnn", "1x28x28"),
     ] {
         let graph = network(name, input);
         let (n, outputs) = (graph.input().len(), graph.output().len());

@@ -152,8 +152,8 @@ fn maps_move_by_the_regular_representation() {
 /// The layers of p4-cnn by escnn, `bench/group_fixtures`, whose filters are those of f32: every map to 1e-6.
 #[test]
 fn layers_agree_with_escnn() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let text = std::fs::read(folder.join("escnn.json")).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/escnn");
+    let text = std::fs::read(folder.join("layers.json")).unwrap();
     let fixture: Value = serde_json::from_slice(&text).unwrap();
     let list = |value: &Value| -> Vec<f64> {
         let numbers = value.as_array().unwrap().iter();

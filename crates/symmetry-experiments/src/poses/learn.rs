@@ -1,17 +1,15 @@
 //! One network: trained, asked, and asked before it is trained.
 
-use polariscope_data::{Labels, Split};
+use polariscope_data::Split;
 use polariscope_diff::{Device, Place};
 use polariscope_graph::{Graph, Shape};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
-use polariscope_train::{
-    BatchSize, Config, Evaluator, Labels as Targets, Length, Quiet, Samples, State, TrainError,
-    Trainer,
-};
+use polariscope_train::{BatchSize, Config, Evaluator, Length, Quiet, State, TrainError, Trainer};
 
 use super::pose::Pose;
 use crate::SymmetryExperimentsError;
+use crate::samples::samples;
 
 /// Adam's rate at the first step, falling to 0, and samples an update: few samples should still make hundreds of updates.
 const RATE: f64 = 3e-3;
@@ -86,18 +84,4 @@ pub(super) fn built_in(
         }
     }
     Ok(true)
-}
-
-/// A split as training takes it.
-fn samples(split: &Split) -> Samples<'_> {
-    Samples {
-        x: &split.x,
-        y: match &split.y {
-            Labels::Classes(y) => Targets::Classes(y),
-            Labels::Targets { values, width } => Targets::Targets {
-                values,
-                width: *width,
-            },
-        },
-    }
 }

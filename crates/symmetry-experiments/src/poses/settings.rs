@@ -3,7 +3,6 @@
 use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_experiment::{About, Data, Failure, Numbers, Ready, Settings, Size, Study};
-use polariscope_graph::Shape;
 use serde::{Deserialize, Serialize};
 
 use super::{Pose, Poses};
@@ -96,7 +95,7 @@ fn experiment(
     let spec = asked.data.as_deref();
     let spec = spec.ok_or(SymmetryExperimentsError::NoData { name })?;
     let data = Dataset::load(spec)?;
-    check(&data, &sizes)?;
+    crate::samples::check(name, &data, sizes.train, sizes.test)?;
     let poses: Vec<String> = match asked.poses.is_empty() {
         true => poses.iter().map(|pose| pose.to_string()).collect(),
         false => asked.poses.clone(),
@@ -122,30 +121,4 @@ fn experiment(
     let configuration = toml::Table::try_from(&named).unwrap_or_default();
     let experiment = Poses::new(data, &architectures, &poses, sizes, (settings.seed, place))?;
     Ok((experiment, configuration))
-}
-
-/// Refuses data that are no images with classes, and fewer than a run draws.
-fn check(data: &Dataset, sizes: &Sizes) -> Result<(), SymmetryExperimentsError> {
-    if !matches!(data.shape, Shape::Image { .. }) || data.classes < 2 {
-        return Err(SymmetryExperimentsError::Samples {
-            name: ENTRY.about.name,
-            data: data.name.clone(),
-            shape: data.shape,
-            classes: data.classes,
-        });
-    }
-    for (part, wanted, split) in [
-        ("training", sizes.train, &data.train),
-        ("test", sizes.test, &data.test),
-    ] {
-        let there = split.len();
-        if wanted > there {
-            return Err(SymmetryExperimentsError::Few {
-                part,
-                wanted,
-                there,
-            });
-        }
-    }
-    Ok(())
 }

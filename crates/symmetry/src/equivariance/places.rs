@@ -1,7 +1,7 @@
 //! Where the positions of a layer's map go when those of the input move.
 
 use polariscope_data::{Action, Resample};
-use polariscope_graph::{Graph, Reach, Shape, Support, reaches};
+use polariscope_graph::{Graph, Group, NodeId, Reach, Shape, Support, reaches};
 
 use crate::layers::Layer;
 
@@ -19,8 +19,10 @@ pub(super) enum Along {
 pub(super) struct Grid {
     /// Channels.
     pub channels: usize,
-    /// Rows and columns.
-    pub sizes: [usize; 2],
+    /// Rows and columns: of each map, where a group has one for every element.
+    sizes: [usize; 2],
+    /// The group that maps are over.
+    group: Option<Group>,
     /// Pixels between neighbours.
     jump: [f64; 2],
     /// What a position sees.
@@ -39,10 +41,12 @@ impl Grid {
         let input = plane(graph.input()).1;
         let grid = |layer: &Layer| {
             let shape = graph.nodes[layer.node].shape;
-            let (channels, sizes) = plane(shape);
+            let (channels, [height, width]) = plane(shape);
+            let group = graph.group(NodeId(layer.node));
             Grid {
                 channels,
-                sizes,
+                sizes: [height / group.map_or(1, Group::order), width],
+                group,
                 jump: jumps[layer.node],
                 reach: reaches[layer.node],
                 input,
@@ -52,9 +56,13 @@ impl Grid {
         layers.iter().map(grid).collect()
     }
 
-    /// Positions.
+    /// Positions of a channel, of all elements of a group.
     pub fn positions(&self) -> usize {
-        self.sizes[0] * self.sizes[1]
+        self.elements() * self.sizes[0] * self.sizes[1]
+    }
+
+    fn elements(&self) -> usize {
+        self.group.map_or(1, Group::order)
     }
 
     /// What the transformation is here.
@@ -66,7 +74,15 @@ impl Grid {
             return Along::Unknown;
         }
         match (self.positions(), action.on_grid(self.sizes, self.jump)) {
-            (2.., Some(resample)) => Along::Moves(resample),
+            (2.., Some(resample)) => Along::Moves(match self.group {
+                None => resample,
+                Some(group) => {
+                    // L_a: (h, p) → (ah, ap), the regular representation; what is no element of the group moves positions alone.
+                    let element = element(group, action).unwrap_or(0);
+                    let to = (0..group.order()).map(|h| Group::product(element, h));
+                    resample.stacked(&to.collect::<Vec<_>>())
+                }
+            }),
             _ => Along::Stays,
         }
     }
@@ -91,6 +107,19 @@ impl Grid {
             (0..height * width).map(|p| inside(0, down, p / width) && inside(1, across, p % width));
         Some(inside.collect())
     }
+}
+
+/// The element of a group that a transformation is, if it is one.
+fn element(group: Group, action: &Action) -> Option<usize> {
+    // A square of 3 × 3 tells all of them apart.
+    let moved = action.on_grid([3, 3], [1.0, 1.0])?;
+    let is = |a: &usize| {
+        moved.rows().enumerate().all(|(place, taps)| {
+            let goes = |p: usize| Group::place(*a, 3, [p / 3, p % 3]) == [place / 3, place % 3];
+            matches!(taps, [tap] if tap.weight == 1.0 && goes(tap.at))
+        })
+    };
+    (0..group.order()).find(is)
 }
 
 /// Channels, and rows and columns; what has no positions is one.
@@ -141,5 +170,22 @@ mod tests {
                 .all(|(p, &inside)| inside == (p > 0))
         );
         assert!(grids[1].interior(&"flip".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn transformations_are_elements_of_groups() {
+        let of = |group, action: &str| element(group, &action.parse().unwrap());
+        // Elements turn counterclockwise, actions clockwise.
+        assert_eq!(of(Group::P4, "turn:90"), Some(3));
+        assert_eq!(of(Group::P4, "turn:180"), Some(2));
+        assert_eq!(
+            (of(Group::P4, "flip"), of(Group::P4m, "flip")),
+            (None, Some(4))
+        );
+        assert!(of(Group::P4m, "transpose").is_some_and(|a| a > 4));
+        assert_eq!(
+            (of(Group::P4m, "turn:15"), of(Group::P4m, "shift:1")),
+            (None, None)
+        );
     }
 }

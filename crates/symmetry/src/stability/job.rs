@@ -13,8 +13,6 @@ use crate::layers::{Layer, layers};
 use crate::subject::{Images, need_images};
 use crate::{Origin, Subject, SymmetryError, Value};
 
-/// Displacements beside the one asked for, between the limits.
-const SWEEP: usize = 5;
 /// The ends of the sweep lie this far within the limits.
 const WITHIN: f64 = 1.02;
 /// Images of a picture.
@@ -52,7 +50,11 @@ impl<'a, T: Number> Job<'a, T> {
         let convention = rules.displacement_is;
         let temperature = deformations.temperature(question.displacement, convention)?;
         deformations.check(temperature)?;
-        let (sweep, asked) = sweep((question.displacement, temperature), deformations.range());
+        let (sweep, asked) = sweep(
+            (question.displacement, temperature),
+            deformations.range(),
+            question.others,
+        );
         // Every image once as it is, and twice for each displacement.
         let numbers = images.x.len() * (1 + 2 * sweep.len());
         afford(4.0 * numbers as f64, "give fewer ‹images›")?;
@@ -246,14 +248,15 @@ impl<'a, T: Number> Job<'a, T> {
 fn sweep(
     (displacement, temperature): (f64, f64),
     (low, high): (f64, f64),
+    others: usize,
 ) -> (Vec<(f64, f64)>, usize) {
     let [low, high] = [low, high].map(|t| displacement * (t / temperature).sqrt());
     let (low, high) = (low * WITHIN, high / WITHIN);
-    let place = |k: usize| low * (high / low).powf(k as f64 / (SWEEP - 1) as f64);
+    let step = (high / low).ln() / others.saturating_sub(1).max(1) as f64;
+    let place = |k: usize| low * (k as f64 * step).exp();
     // A place that is nearly the asked one would say the same again.
-    let near =
-        |d: f64| (d / displacement).ln().abs() < 0.5 * (high / low).ln() / (SWEEP - 1) as f64;
-    let mut places: Vec<f64> = (0..SWEEP).map(place).filter(|&d| !near(d)).collect();
+    let near = |d: f64| (d / displacement).ln().abs() < step / 2.0;
+    let mut places: Vec<f64> = (0..others).map(place).filter(|&d| !near(d)).collect();
     places.push(displacement);
     places.sort_unstable_by(f64::total_cmp);
     let asked = places.iter().position(|&d| d == displacement).unwrap_or(0);

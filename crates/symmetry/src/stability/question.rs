@@ -16,6 +16,8 @@ pub struct Question {
     pub images: usize,
     /// δ: the root mean square displacement of pixels.
     pub displacement: f64,
+    /// Other displacements that are measured too, from limit to limit.
+    pub others: usize,
     /// c: modes of at most so many half waves.
     pub cutoff: usize,
     /// How δ, modes and values between pixels are understood.
@@ -127,6 +129,7 @@ impl Default for Question {
             setup: Setup::default(),
             images: 500,
             displacement: 1.0,
+            others: 5,
             cutoff: 3,
             rules: Rules::default(),
         }

@@ -122,6 +122,33 @@ fn lenets_maps_follow_shifts_by_their_strides() {
     assert!(summary.words.starts_with("No transformation"));
 }
 
+/// Group convolutions: maps turn and their elements change places; the outputs stay the same. Flips are built into p4m alone.
+#[test]
+fn turns_are_built_into_group_convolutions() {
+    for (network, flips) in [("p4-cnn", false), ("p4m-cnn", true)] {
+        let summary = found(
+            network,
+            "1x12x12",
+            &["turn:90", "turn:180", "flip", "turn:15"],
+        );
+        for (under, exact) in summary.networks[0]
+            .under
+            .iter()
+            .zip([true, true, flips, false])
+        {
+            let name = under.action;
+            for cell in under.layers.iter().flatten() {
+                assert_eq!(
+                    cell.exact, exact,
+                    "{network} {name} {}: {}",
+                    cell.layer, cell.of_norm
+                );
+                assert!(!exact || cell.of_norm < 1e-13);
+            }
+        }
+    }
+}
+
 /// Weights that are the same mirrored: what was not built in is exact at the given weights, and said to be learnt.
 #[test]
 fn mirrored_weights_have_learnt_flips() {

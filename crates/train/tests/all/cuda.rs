@@ -134,6 +134,16 @@ fn resnet() {
     agree::<f64>(&problem, &sgd(0.9, 3), 1e-11);
 }
 
+/// Weights that are turned and put together before they are used.
+#[test]
+#[ignore = "needs a GPU"]
+fn convolutions_over_groups() {
+    let problem = Problem::zoo("p4m-cnn", "1x12x12", 40);
+    agree::<f64>(&problem, &sgd(0.9, 6), 1e-11);
+    let problem = Problem::zoo("p4-cnn", "3x16x16", 32);
+    agree::<f64>(&problem, &sgd(0.9, 3), 1e-11);
+}
+
 #[test]
 #[ignore = "needs a GPU"]
 fn adam_on_the_whole_set() {

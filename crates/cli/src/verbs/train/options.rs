@@ -91,7 +91,7 @@ pub struct TrainingArgs {
     /// Training images: pad by K zeros, cut back at a random place
     #[arg(long, value_name = "K", value_parser = count, allow_negative_numbers = true)]
     pub crop: Option<usize>,
-    /// Training images: mirror every second one, left to right, at random
+    /// Training images: mirror each, left to right, with probability 1/2
     #[arg(long)]
     pub flip: bool,
     /// Fraction of the training labels that are made wrong [default: 0]

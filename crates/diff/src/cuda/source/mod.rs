@@ -4,6 +4,7 @@
 //! summed by one thread, or by one block in a fixed order: the same program gives the same bits again.
 
 mod conv;
+mod depthwise;
 mod direct;
 mod feature_maps;
 mod fused;
@@ -228,9 +229,11 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<
         }
         Op::ConvForward(c) => gather(step)
             .and_then(|gather| gathered(&gather))
+            .or_else(|| depthwise::forward(c, shape(0), shape(1)))
             .unwrap_or_else(|| conv::forward(c, shape(0), shape(1))),
         Op::ConvInput(c) => gather(step)
             .and_then(|gather| gathered(&gather))
+            .or_else(|| depthwise::input(c, to, shape(1)))
             .unwrap_or_else(|| conv::input(c, to, shape(1))),
         Op::ConvWeight(c) => {
             let tensor = || match dtype {
@@ -239,6 +242,7 @@ pub fn calls(step: &Step, dtype: Dtype, precision: Precision, max: bool) -> Vec<
             };
             slim::weight(c, shape(0), to, dtype, false)
                 .or_else(tensor)
+                .or_else(|| depthwise::weight(c, shape(0), to))
                 .unwrap_or_else(|| conv::weight(c, shape(0), to))
         }
         op => unreachable!("{op:?} is planned as a value, or made number by number"),

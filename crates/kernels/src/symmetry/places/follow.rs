@@ -14,7 +14,7 @@ use polariscope_graph::{Graph, Group, Node, Op, Padding, ParamId, Shape, Window}
 use polariscope_network::Weights;
 use polariscope_report::counted;
 
-use super::super::grid::{Grid, source};
+use super::super::grid::{Grid, source, turned};
 use super::motion::Motion;
 
 /// Weights that follow a motion.
@@ -321,25 +321,13 @@ impl Walk<'_> {
         order: &[usize],
     ) -> Result<(Vec<usize>, Vec<usize>), String> {
         let [k, _] = over.window.kernel;
-        let plane = |shape: Shape, elements: usize| {
-            let grid = Grid::of(shape);
-            Grid::of(Shape::Image {
-                channels: grid.channels,
-                height: grid.height / elements,
-                width: grid.width,
-            })
-        };
-        let input = plane(read, over.elements);
-        let output = plane(made, over.group.order());
+        let input = Grid::of_each(read, over.elements);
+        let output = Grid::of_each(made, over.group.order());
         let [n, d, t] = [input.positions(), output.positions(), k * k];
-        let turned = |g: usize, tap: usize| {
-            let [row, column] = Group::place(g, k, [tap / k, tap % k]);
-            row * k + column
-        };
         // Place (g, p) reads element gh through tap gt with the weight (h, t).
         let reads = |g: usize| {
             move |p: usize, weight: usize| {
-                let from = source(over.window, &input, &output, p, turned(g, weight % t))?;
+                let from = source(over.window, &input, &output, p, turned(g, k, weight % t))?;
                 Some(Group::product(g, weight / t) % over.elements * n + from)
             }
         };
@@ -360,7 +348,7 @@ impl Walk<'_> {
         let count = over.elements * t;
         let still: Vec<usize> = (0..count).collect();
         let moved: Vec<usize> = (0..count)
-            .map(|w| conjugate(w / t) % over.elements * t + turned(a, w % t))
+            .map(|w| conjugate(w / t) % over.elements * t + turned(a, k, w % t))
             .collect();
         let of_the_group = places(&still, &|g| Group::product(a, g)).map(|places| (still, places));
         let found =

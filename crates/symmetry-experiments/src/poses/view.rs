@@ -93,35 +93,38 @@ impl View for Poses {
     }
 
     fn figures(&self, table: &Table) -> Vec<Section> {
-        let poses = self.names();
-        let matrix = |learner: &Learner| {
-            let row = |train: &String| -> Vec<f64> {
-                let value = |test: &String| {
-                    let mean = accuracy(table, &learner.name, train, test);
-                    mean.map_or(f64::NAN, |m| 100.0 * m.value)
-                };
-                poses.iter().map(value).collect()
+        let poses = &self.names();
+        let rows: Vec<(&String, &String)> = self
+            .networks
+            .iter()
+            .flat_map(|learner| poses.iter().map(move |train| (&learner.name, train)))
+            .collect();
+        let row = |(architecture, train): &(&String, &String)| -> Vec<f64> {
+            let value = |test: &String| {
+                let mean = accuracy(table, architecture, train, test);
+                mean.map_or(f64::NAN, |m| 100.0 * m.value)
             };
-            let map = HeatMap {
-                title: learner.name.clone(),
-                x: "test pose".into(),
-                y: "train pose".into(),
-                value: "test accuracy in %".into(),
-                rows: poses.iter().map(row).collect(),
-                row_names: poses.clone(),
-                column_names: poses.clone(),
-                colours: ColourMap::Sequential,
-            };
-            Section::new("").figure(format!("poses {}", learner.name), map.draw(), "")
+            poses.iter().map(value).collect()
         };
-        vec![
-            Section::new("Train pose and test pose")
-                .prose(
-                    "In a pose other than upright every image is moved by a random element of the group: of all quarter turns for \
-                     turn:90, of turns by any whole number of degrees for turn:1. Colours have a scale of their own in every matrix.",
-                )
-                .columns(self.networks.iter().map(matrix)),
-        ]
+        let map = HeatMap {
+            title: "Accuracy by train pose and test pose".into(),
+            x: "test pose".into(),
+            y: "architecture, train pose".into(),
+            value: "test accuracy in %".into(),
+            rows: rows.iter().map(row).collect(),
+            row_names: rows
+                .iter()
+                .map(|(a, train)| format!("{a}, {train}"))
+                .collect(),
+            column_names: poses.clone(),
+            colours: ColourMap::Sequential,
+        };
+        vec![Section::new("Train pose and test pose").figure(
+            "poses",
+            map.draw(),
+            "In a pose other than upright every image is moved by a random element of the group: of all quarter turns for turn:90, of \
+             turns by any whole number of degrees for turn:1.",
+        )]
     }
 }
 

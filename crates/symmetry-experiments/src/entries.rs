@@ -5,12 +5,15 @@ use polariscope_experiment::{About, Entry, Failure, Settings, Study};
 
 use crate::{poses, stability_law};
 
+/// Makes an experiment of its settings.
+type Make = fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>;
+
 /// An experiment on symmetries.
 pub(crate) struct Symmetry {
     /// What the list says of it.
     pub about: About,
     /// Makes it from options that it takes.
-    pub make: fn(&Settings, Place) -> Result<Box<dyn Study>, Failure>,
+    pub make: Make,
 }
 
 impl Entry for Symmetry {

@@ -90,6 +90,16 @@ impl Stripe {
         exponent(&points.collect::<Vec<_>>())
     }
 
+    /// R_f at initialisation is 1; one network and one test set for all P of a run.
+    fn start(&self, d: usize) -> Test {
+        let at = Select::of(&[("d", &d.to_string())]);
+        let wanted = Wanted::Near {
+            value: 1.0,
+            tolerance: 0.25,
+        };
+        level("stability_start", at, wanted)
+    }
+
     /// Terms of what a measure is at the largest P over what it is at the smallest.
     fn fall(&self, d: usize) -> Vec<(f64, Select)> {
         let counts = self.counts();
@@ -172,14 +182,7 @@ impl Experiment for Stripe {
                 ),
                 Claim::new(
                     format!("d = {d}: R_f is 1 at initialisation within 25 %"),
-                    level(
-                        "stability_start",
-                        Select::of(&[("d", &d.to_string())]),
-                        Wanted::Near {
-                            value: 1.0,
-                            tolerance: 0.25,
-                        },
-                    ),
+                    self.start(d),
                 ),
             ]
         });

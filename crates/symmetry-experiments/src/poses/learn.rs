@@ -5,12 +5,15 @@ use polariscope_diff::{Device, Place};
 use polariscope_graph::{Graph, Shape};
 use polariscope_network::{Network, Weights};
 use polariscope_random::Stream;
-use polariscope_train::{Config, Evaluator, Length, Quiet, State, TrainError, Trainer};
+use polariscope_train::{BatchSize, Config, Evaluator, Length, Quiet, State, TrainError, Trainer};
 
 use super::pose::Pose;
 use crate::SymmetryExperimentsError;
 use crate::samples::samples;
 
+/// Adam's rate at the first step, falling to 0, and samples an update: few samples should still make hundreds of updates.
+const RATE: f64 = 3e-3;
+const BATCH: usize = 32;
 /// Samples on which a symmetry is looked for.
 const PROBES: usize = 4;
 /// Outputs that differ by less, compared with their size, differ by rounding.
@@ -26,6 +29,8 @@ pub(super) fn accuracies(
 ) -> Result<Option<Vec<f64>>, SymmetryExperimentsError> {
     let batches = Stream::new(seed, run, "poses.batches").cursor().next_u64();
     let config = Config {
+        learning_rate: RATE,
+        batch_size: BatchSize::Of(BATCH),
         length: Length::Epochs(epochs),
         row_every: u64::MAX,
         init_seed: seed,

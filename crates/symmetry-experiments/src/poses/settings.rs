@@ -83,7 +83,7 @@ fn experiment(
     let about = ENTRY.about;
     let name = about.name;
     let (train, test, epochs, poses): (_, _, _, &[&str]) = match settings.scale {
-        Size::Small => (1000, 1000, 10, &["upright", "turn:90"]),
+        Size::Small => (1000, 1000, 20, &["upright", "turn:90"]),
         Size::Paper => (12_000, 10_000, 30, &["upright", "turn:90", "turn:1"]),
     };
     let sizes = Sizes {

@@ -47,27 +47,21 @@ impl View for Poses {
 
     fn words(&self, table: &Table) -> String {
         let of = |learner: &Learner| {
-            let upright = Pose::Upright.to_string();
-            let rows = self.names().into_iter().filter_map(|train| {
-                let found = self.names().into_iter().filter_map(|test| {
-                    let mean = accuracy(table, &learner.name, &train, &test)?;
-                    Some(format!("{} % on {test}", shown(Some(mean), 0.01)))
-                });
-                let found: Vec<String> = found.collect();
-                let trained = match train == upright {
-                    true => train,
-                    false => format!("on {train}"),
-                };
-                (!found.is_empty()).then(|| format!("trained {trained} {}", found.join(", ")))
+            let upright = &Pose::Upright.to_string();
+            let found = self.names().into_iter().filter_map(|test| {
+                let mean = accuracy(table, &learner.name, upright, &test)?;
+                Some(format!("{} % on {test}", shown(Some(mean), 0.01)))
             });
-            let rows: Vec<String> = rows.collect();
+            let found: Vec<String> = found.collect();
             let own = self.others(learner).filter(|(_, built_in)| *built_in);
             let own: Vec<String> = own.map(|(pose, _)| pose).collect();
             let built_in = match own.is_empty() {
                 true => String::new(),
                 false => format!(" ({} built in)", own.join(", ")),
             };
-            (!rows.is_empty()).then(|| format!("{}{built_in}: {}.", learner.name, rows.join("; ")))
+            let found = (!found.is_empty()).then(|| found.join(", "))?;
+            let name = &learner.name;
+            Some(format!("{name}{built_in}: trained {upright} {found}."))
         };
         let all: Vec<String> = self.networks.iter().filter_map(of).collect();
         all.join(" ")
@@ -99,35 +93,38 @@ impl View for Poses {
     }
 
     fn figures(&self, table: &Table) -> Vec<Section> {
-        let poses = self.names();
-        let matrix = |learner: &Learner| {
-            let row = |train: &String| -> Vec<f64> {
-                let value = |test: &String| {
-                    let mean = accuracy(table, &learner.name, train, test);
-                    mean.map_or(f64::NAN, |m| 100.0 * m.value)
-                };
-                poses.iter().map(value).collect()
+        let poses = &self.names();
+        let rows: Vec<(&String, &String)> = self
+            .networks
+            .iter()
+            .flat_map(|learner| poses.iter().map(move |train| (&learner.name, train)))
+            .collect();
+        let row = |(architecture, train): &(&String, &String)| -> Vec<f64> {
+            let value = |test: &String| {
+                let mean = accuracy(table, architecture, train, test);
+                mean.map_or(f64::NAN, |m| 100.0 * m.value)
             };
-            let map = HeatMap {
-                title: learner.name.clone(),
-                x: "test pose".into(),
-                y: "train pose".into(),
-                value: "test accuracy in %".into(),
-                rows: poses.iter().map(row).collect(),
-                row_names: poses.clone(),
-                column_names: poses.clone(),
-                colours: ColourMap::Sequential,
-            };
-            Section::new("").figure(format!("poses {}", learner.name), map.draw(), "")
+            poses.iter().map(value).collect()
         };
-        vec![
-            Section::new("Train pose and test pose")
-                .prose(
-                    "In a pose other than upright every image is moved by a random element of the group: of all quarter turns for \
-                     turn:90, of turns by any whole number of degrees for turn:1. Colours have a scale of their own in every matrix.",
-                )
-                .columns(self.networks.iter().map(matrix)),
-        ]
+        let map = HeatMap {
+            title: "Accuracy by train pose and test pose".into(),
+            x: "test pose".into(),
+            y: "architecture, train pose".into(),
+            value: "test accuracy in %".into(),
+            rows: rows.iter().map(row).collect(),
+            row_names: rows
+                .iter()
+                .map(|(a, train)| format!("{a}, {train}"))
+                .collect(),
+            column_names: poses.clone(),
+            colours: ColourMap::Sequential,
+        };
+        vec![Section::new("Train pose and test pose").figure(
+            "poses",
+            map.draw(),
+            "In a pose other than upright every image is moved by a random element of the group: of all quarter turns for turn:90, of \
+             turns by any whole number of degrees for turn:1.",
+        )]
     }
 }
 

@@ -99,7 +99,7 @@ pub struct ExperimentArgs {
         help_heading = "Experiment"
     )]
     pub accuracies: Vec<PathBuf>,
-    /// poses: a list of upright, turn:90, turn:1, flip, cyclic:1, … [default: upright,turn:90]
+    /// poses: a list, such as turn:1,flip [default: upright,turn:90]
     #[arg(
         long,
         value_name = "POSE,…",

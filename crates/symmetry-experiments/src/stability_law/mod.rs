@@ -41,7 +41,9 @@ pub(crate) struct Law {
     architectures: Vec<String>,
     /// Training samples, growing.
     counts: Vec<usize>,
-    /// Runs at every number of samples but the largest of the source.
+    /// Those at which all architectures are compared.
+    compared: Vec<usize>,
+    /// Runs, each with its own samples and weights.
     runs: u64,
     seed: u64,
     place: Place,
@@ -53,8 +55,6 @@ pub(crate) struct Law {
 const FOLLOWED: [&str; 3] = ["fc-4", "lenet", "resnet18"];
 /// From so many samples on the others have one run.
 const MANY: usize = 20_000;
-/// And below so many none.
-const FEW: usize = 2_000;
 
 impl Law {
     fn graph(&self, name: &str) -> Result<Graph, SymmetryExperimentsError> {
@@ -74,14 +74,9 @@ impl Law {
         own.map(|c| c.number("P")).max().map(|p| p.to_string())
     }
 
-    /// P at which most architectures are compared: that with most cells.
+    /// P at which all architectures are compared, as levels.
     fn compared(&self) -> Vec<String> {
-        let all = |p: &usize| *p >= FEW || self.counts.len() == 1;
-        self.counts
-            .iter()
-            .filter(|p| all(p))
-            .map(usize::to_string)
-            .collect()
+        self.compared.iter().map(usize::to_string).collect()
     }
 }
 
@@ -102,11 +97,9 @@ impl Experiment for Law {
         ];
         let design = Design::product(&factors, self.runs, &MEASURES);
         design.retain(|cell| {
-            let (p, followed) = (
-                cell.number("P"),
-                FOLLOWED.contains(&cell.level("architecture")),
-            );
-            followed || self.counts.len() == 1 || (p >= FEW && (p < MANY || cell.run == 0))
+            let p = cell.number("P");
+            FOLLOWED.contains(&cell.level("architecture"))
+                || (self.compared.contains(&p) && (p < MANY || cell.run == 0))
         })
     }
 

@@ -56,12 +56,13 @@ fn make(settings: &Settings, place: Place) -> Result<Box<dyn Study>, Failure> {
         .data
         .as_deref()
         .ok_or(SymmetryExperimentsError::NoData { name })?;
-    let (own, counts) = match settings.scale {
-        Size::Small => ("fc-2,fc-4,lenet,cnn", vec![500, 2000]),
-        Size::Paper => (PAPER, vec![1000, 5000, 20_000, 50_000]),
+    let (own, counts, compared) = match settings.scale {
+        Size::Small => ("fc-2,fc-4,lenet,cnn", vec![500, 2000], vec![500, 2000]),
+        Size::Paper => (PAPER, vec![1000, 5000, 50_000], vec![5000, 50_000]),
     };
     let data = Dataset::load(spec).map_err(SymmetryExperimentsError::from)?;
     let counts = asked.train.map_or(counts, |p| vec![p]);
+    let compared = asked.train.map_or(compared, |p| vec![p]);
     let most = counts.iter().copied().max().unwrap_or(0);
     crate::samples::check(name, &data, most, super::IMAGES)?;
     let architectures = asked.architecture.as_deref().unwrap_or(own);
@@ -69,6 +70,7 @@ fn make(settings: &Settings, place: Place) -> Result<Box<dyn Study>, Failure> {
         data,
         architectures: architectures.split(',').map(String::from).collect(),
         counts,
+        compared,
         runs: asked.runs.unwrap_or(match settings.scale {
             Size::Small => 2,
             Size::Paper => 3,

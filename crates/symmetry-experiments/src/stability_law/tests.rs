@@ -29,6 +29,7 @@ fn law() -> Law {
             .map(String::from)
             .into(),
         counts: vec![1000, 5000, 50_000],
+        compared: vec![5000, 50_000],
         runs: 2,
         seed: 0,
         place: Place::default(),

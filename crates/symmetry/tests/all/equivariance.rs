@@ -40,12 +40,9 @@ fn found(network: &str, input: &str, actions: &[&str]) -> Summary {
         .summary
 }
 
-fn layer<'a>(under: &'a Under, positions: usize) -> &'a Cell {
-    let cells = under.layers.iter().flatten();
-    cells
-        .filter(|c| c.positions == positions)
-        .next_back()
-        .unwrap()
+fn layer(under: &Under, positions: usize) -> &Cell {
+    let mut cells = under.layers.iter().flatten();
+    cells.rfind(|c| c.positions == positions).unwrap()
 }
 
 /// Circular convolutions: all maps move along, outputs after a global pool do not change; after a flatten they do.

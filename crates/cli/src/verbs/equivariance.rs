@@ -16,13 +16,13 @@ use crate::run::{self, Opened, Shown};
 /// What `equivariance` takes.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Transformations: cyclic:2 and shift:2 (pixels to the right; shift:0:1 down), turn:15 (degrees), flip, flip-down, transpose, scale:1.2, colours, jitter:0.2, pixels."
+    after_help = "Transformations: cyclic:2 and shift:2 (pixels to the right; shift:0:1 down), turn:15\n(degrees), flip, flip-down, transpose, scale:1.2, colours, jitter:0.2, pixels."
 )]
 pub struct EquivarianceArgs {
     /// The network.
     #[command(flatten)]
     pub architecture: ArchitectureArgs,
-    /// Images: folder:DIR, mnist:DIR, cifar10:DIR, npy:X,Y [default: normal numbers]
+    /// Images: mnist:DIR, cifar10:DIR, folder:DIR, … [default: normal numbers]
     #[arg(long, value_name = "SPEC", help_heading = "Data")]
     pub data: Option<String>,
     /// The first so many test images
@@ -31,7 +31,7 @@ pub struct EquivarianceArgs {
     /// What it has learnt.
     #[command(flatten)]
     pub learnt: LearntArgs,
-    /// Transformations, such as turn:90,shift:2 [default: all that act on the images]
+    /// Transformations, such as turn:90,shift:2 [default: all that act]
     #[arg(
         long,
         value_name = "LIST",

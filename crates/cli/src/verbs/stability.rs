@@ -55,7 +55,7 @@ pub struct StabilityArgs {
     /// Distances of images: distinct or all [default: distinct]
     #[arg(long, value_name = "NAME", value_parser = |t: &str| named(t, &Pairs::ALL), help_heading = "Averages")]
     pub pairs: Option<Pairs>,
-    /// As the published code: modes r < c + ½, nominal displacement, medians by output, own noise, all pairs
+    /// As the published code: its modes, its displacement, its averages
     #[arg(long, help_heading = "Averages")]
     pub compat: bool,
 }

@@ -29,6 +29,8 @@ fn help_and_version_succeed() {
         &["regress", "--help"],
         &["spectrum", "--help"],
         &["symmetry", "--help"],
+        &["equivariance", "--help"],
+        &["stability", "--help"],
         &["deform", "--help"],
         &["hessian", "--help"],
         &["landscape", "--help"],

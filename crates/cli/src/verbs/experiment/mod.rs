@@ -33,7 +33,7 @@ pub struct ExperimentArgs {
     /// An experiment, list or all
     #[arg(value_name = "NAME")]
     pub name: Name,
-    /// Zoo name, for experiments on geometry; of poses a list A,B [default: their own]
+    /// Zoo name; of poses and stability-law a list A,B [default: their own]
     #[arg(value_name = "ARCH")]
     pub architecture: Option<String>,
     /// cifar10:DIR; for those on kernels any images with classes
@@ -91,7 +91,7 @@ pub struct ExperimentArgs {
     /// which-geometry: noise of the problems [default: chosen by pilots]
     #[arg(long, value_name = "S", value_parser = positive, help_heading = "Experiment", allow_negative_numbers = true)]
     pub sigma: Option<f64>,
-    /// which-geometry: table.csv of other runs, whose networks it takes over
+    /// which-geometry, stability-law: table.csv of other runs to take over
     #[arg(
         long,
         value_name = "FILE,…",

@@ -67,7 +67,7 @@ pub struct TrainingArgs {
     /// Learning rate at the first step [default: 0.03, adam 0.001]
     #[arg(long, alias = "lr", value_name = "X", allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
-    /// constant, or to 0 at the end: linear-decay, cosine [default: linear-decay]
+    /// constant, linear-decay or cosine [default: linear-decay]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub schedule: Option<RateSchedule>,
     /// Momentum of sgd [default: 0.9]
@@ -100,7 +100,7 @@ pub struct TrainingArgs {
     /// Seed of the initial weights [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub init_seed: Option<u64>,
-    /// Seed of batches, crops, flips, dropout and label noise [default: --seed]
+    /// Seed of batches, crops, flips, dropout, noise [default: --seed]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub batch_seed: Option<u64>,
     /// Epochs (flow: steps) a row of the history [default: 1, flow 10]

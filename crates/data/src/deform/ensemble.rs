@@ -1,4 +1,4 @@
-//! The law of the fields: temperature, displacement and the range in which they deform without folding.
+//! The distribution of the fields: temperature, displacement and the range in which they deform without folding.
 
 use std::f64::consts::PI;
 use std::sync::Arc;

@@ -83,7 +83,7 @@ impl Field {
 
     /// The largest Ξ of all pixels (eq. 11), Ξ = ½(√(‖∇τ‖² − 2 det ∇τ) + Tr ∇τ). Where it is below 1 no direction is
     /// turned by a right angle or more, and nothing folds. The paper prints − Tr ∇τ, which is Ξ of the field −τ: both
-    /// have the same law.
+    /// have the same distribution.
     pub fn max_xi(&self) -> f64 {
         let xi = |[a, b, c, d]: Gradient| {
             let (square, det) = (a * a + b * b + c * c + d * d, a * d - b * c);

@@ -2,7 +2,7 @@
 //!
 //! The deformed image is [τx](s) = x(s − τ(s)), s = (u, v) in the unit square, u to the right and v down, where
 //! (eq. 2) τ_u = Σ C_ij sin(iπu) sin(jπv), τ_v = Σ D_ij sin(iπu) sin(jπv) over the modes i, j ≥ 1 below a cutoff c,
-//! and C_ij, D_ij ~ N(0, T/(i² + j²)): of all fields with a given mean of ‖∇τ‖², the law of largest entropy. T is
+//! and C_ij, D_ij ~ N(0, T/(i² + j²)): of all fields with a given mean of ‖∇τ‖², the distribution of largest entropy. T is
 //! its temperature.
 //!
 //! An image of n × n pixels has them at 0, 1/(n − 1), …, 1 of the square; the displacements in pixels are n τ. The

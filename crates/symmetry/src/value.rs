@@ -40,11 +40,32 @@ impl Value {
         match self.low.is_finite() && self.high.is_finite() {
             true => format!(
                 "{} ({} to {})",
-                pretty(self.value),
-                pretty(self.low),
-                pretty(self.high)
+                short(self.value),
+                short(self.low),
+                short(self.high)
             ),
-            false => pretty(self.value),
+            false => short(self.value),
         }
+    }
+}
+
+/// Three digits: intervals over some hundred images carry no more.
+pub(crate) fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return pretty(x);
+    }
+    let unit = 10f64.powi(x.abs().log10().floor() as i32 - 2);
+    let rounded = (x / unit).round() * unit;
+    pretty(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits() {
+        let shown = [0.51573, 12.345, 0.0050149, 1234.0, 0.0, 1.0].map(short);
+        assert_eq!(shown, ["0.516", "12.3", "0.00501", "1230", "0", "1"]);
     }
 }

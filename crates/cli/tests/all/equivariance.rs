@@ -53,7 +53,7 @@ fn what_is_built_in_without_data() {
 #[test]
 fn symmetry_shows_all_three_of_images() {
     let dir = directory("equivariance-symmetry");
-    let data = "gaussian?shape=1x8x8&train=40&test=40";
+    let data = "random?shape=1x16x16&train=40&test=40";
     let args = [
         "symmetry",
         "cnn-gap",
@@ -69,7 +69,10 @@ fn symmetry_shows_all_three_of_images() {
         "run",
     ];
     let text = succeed(&dir, &args);
-    assert!(text.contains("cyclic:1") && text.contains("R = "), "{text}");
+    assert!(
+        text.contains("cyclic:1") && text.contains("Deformations of 1 pixel"),
+        "{text}"
+    );
     let html = fs::read_to_string(dir.join("run/report.html")).unwrap();
     for heading in [
         "<h2>Equivariance</h2>",

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::common::{directory, refused, succeed};
 use serde_json::Value;
 
-const DATA: &str = "gaussian?shape=1x16x16&train=40&test=60";
+const DATA: &str = "random?shape=1x16x16&train=40&test=60";
 
 fn json(dir: &Path, args: &[&str]) -> Value {
     let args = [

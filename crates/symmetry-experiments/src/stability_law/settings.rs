@@ -33,6 +33,8 @@ pub(crate) const ENTRY: Symmetry = Symmetry {
 
 /// Architectures of the source, and some beside.
 const PAPER: &str = "fc-2,fc-4,fc-6,lenet,alexnet,vgg11,vgg11-bn,vgg16-bn,vgg19-bn,resnet18,resnet34,efficientnet-b0,mobilenet,convnext-tiny";
+/// Test samples at least: fewer have no interval.
+const LEAST: usize = 20;
 /// Bytes of a network that trains, with its samples, about.
 const BYTES: f64 = 2e9;
 
@@ -64,7 +66,7 @@ fn make(settings: &Settings, place: Place) -> Result<Box<dyn Study>, Failure> {
     let counts = asked.train.map_or(counts, |p| vec![p]);
     let compared = asked.train.map_or(compared, |p| vec![p]);
     let most = counts.iter().copied().max().unwrap_or(0);
-    crate::samples::check(name, &data, most, super::IMAGES)?;
+    crate::samples::check(name, &data, most, LEAST)?;
     let architectures = asked.architecture.as_deref().unwrap_or(own);
     let mut law = Law {
         data,

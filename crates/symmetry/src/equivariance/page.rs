@@ -4,6 +4,9 @@ use polariscope_report::{ColourMap, Gallery, HeatMap, Page, Picture, Section, Ti
 
 use super::{Answer, Network, Summary, Verdict};
 
+/// Colours end here: some errors are so large that all others would look alike.
+const LARGEST: f64 = 1.5;
+
 /// The page; `command` gives the same again.
 pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
     let summary = &answer.summary;
@@ -74,7 +77,7 @@ fn matrix(summary: &Summary, network: &Network) -> Section {
     let row = |under: &super::Under| {
         let error = |cell: &Option<super::Cell>| match cell {
             Some(cell) if cell.exact => 0.0,
-            Some(cell) => cell.error.value,
+            Some(cell) => cell.error.value.min(LARGEST),
             None => f64::NAN,
         };
         under.layers.iter().map(error).collect()
@@ -92,7 +95,9 @@ fn matrix(summary: &Summary, network: &Network) -> Section {
     Section::new("").figure(
         format!("equivariance {}", network.weights.words()),
         map.draw(),
-        "Activations, pools and sums in order; the outputs on the right.",
+        format!(
+            "Activations, pools and sums in order; the outputs on the right. Errors above {LARGEST} are shown as {LARGEST}."
+        ),
     )
 }
 

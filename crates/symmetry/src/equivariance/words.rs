@@ -1,9 +1,10 @@
 //! The finding, each sentence where a number with its error carries it.
 
 use polariscope_data::Action;
-use polariscope_report::{counted, pretty};
+use polariscope_report::counted;
 
 use super::{Summary, Verdict};
+use crate::value::short;
 
 /// The finding.
 pub(super) fn words(summary: &Summary) -> String {
@@ -59,7 +60,7 @@ pub(super) fn words(summary: &Summary) -> String {
             "\n\nThe maps of {} move along with {action} exactly where they see neither the border nor what comes in; with the border \
              their error is {}.",
             cell.layer,
-            pretty(cell.error.value)
+            short(cell.error.value)
         );
     }
     text + &format!(

@@ -1,10 +1,11 @@
 //! What comes of it: D, G and R with intervals, over displacements and depth.
 
-use polariscope_report::{Align, Cell, Table, fill, pretty};
+use polariscope_report::{Align, Cell, Table, fill};
 use polariscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::{Rules, words};
+use crate::value::short;
 use crate::{Origin, Value};
 
 /// What was found.
@@ -171,10 +172,10 @@ impl Summary {
         let mut table = Table::new(columns.map(|c| (c, Right)));
         for point in self.networks.first().map_or(&[][..], |n| &n.sweep) {
             table.push([
-                pretty(point.displacement).into(),
-                pretty(point.exact).into(),
-                pretty(point.temperature).into(),
-                pretty(point.radius).into(),
+                short(point.displacement).into(),
+                short(point.exact).into(),
+                short(point.temperature).into(),
+                short(point.radius).into(),
             ]);
         }
         table

@@ -5,6 +5,7 @@ use polariscope_report::{Axis, Gallery, Mark, Page, Picture, Plot, Section, Seri
 
 use super::{Answer, Average, Network, Pairs, Point, Radius, Rules, Summary};
 use crate::Value;
+use crate::value::short;
 
 /// The page; `command` gives the same again.
 pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
@@ -19,7 +20,7 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
     );
     page.facts(summary.networks.iter().map(|network| {
         (
-            pretty(network.asked().relative.value),
+            short(network.asked().relative.value),
             format!(
                 "R at {} weights; 1: as much as noise",
                 network.weights.words()

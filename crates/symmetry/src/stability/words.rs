@@ -3,6 +3,7 @@
 use polariscope_report::{counted, pretty};
 
 use super::{Change, Network, Summary};
+use crate::value::short;
 use crate::{Origin, Value};
 
 /// The finding.
@@ -51,15 +52,14 @@ fn capital(text: &str) -> String {
 
 /// Against noise of the same size.
 fn against(relative: Value) -> String {
-    let times = |x: f64| pretty(x);
     let Value { value, low, high } = relative;
     let what = if high < 1.0 {
         format!(
             "{} times less than noise of the same size",
-            times(1.0 / value)
+            short(1.0 / value)
         )
     } else if low > 1.0 {
-        format!("{} times more than noise of the same size", times(value))
+        format!("{} times more than noise of the same size", short(value))
     } else {
         "as much as noise of the same size, within the error".into()
     };

@@ -1,6 +1,7 @@
 //! What a network does not mind: deformations ([`stability`]), and transformations that it follows or ignores ([`equivariance`]).
 #![forbid(unsafe_code)]
 
+pub mod controls;
 pub mod deform;
 pub mod equivariance;
 mod error;

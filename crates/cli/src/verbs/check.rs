@@ -7,6 +7,7 @@ use polariscope_kernels::controls as kernels;
 use polariscope_landscape::controls as landscape;
 use polariscope_lens::{Comparison, Control, Device, Group, Outcome};
 use polariscope_report::{Align, Cell, Table};
+use polariscope_symmetry::controls as symmetry;
 use polariscope_train::controls::{self as training, networks};
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ use crate::progress::Progress;
 /// What `check` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// What to check: core, geometry, kernels, landscape or device [default: everything]
+    /// What to check: core, geometry, kernels, landscape, symmetry or device [default: everything]
     #[arg(value_name = "LENS")]
     pub lens: Option<String>,
 }
@@ -29,16 +30,18 @@ const GROUPS: &[Group] = &[
     geometry::CONTROLS,
     kernels::CONTROLS,
     landscape::CONTROLS,
+    symmetry::CONTROLS,
 ];
 
 /// The part that needs a GPU.
 const DEVICE: &str = "device";
 
 /// What it compares, in the order of the table.
-const COMPARISONS: [&[Comparison]; 3] = [
+const COMPARISONS: [&[Comparison]; 4] = [
     networks::device::COMPARISONS,
     geometry::device::COMPARISONS,
     training::COMPARISONS,
+    symmetry::COMPARISONS,
 ];
 
 /// What `--json` prints.

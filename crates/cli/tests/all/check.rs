@@ -12,7 +12,7 @@ fn every_control_passes() {
     let verdict = |group: &str| -> Value {
         serde_json::from_str(&succeed(&dir, &["check", group, "--json"])).unwrap()
     };
-    let groups = ["core", "geometry", "kernels", "landscape"].map(verdict);
+    let groups = ["core", "geometry", "kernels", "landscape", "symmetry"].map(verdict);
     assert!(groups.iter().all(|v| v["pass"] == true));
     let controls = groups
         .iter()

@@ -1,6 +1,6 @@
 //! Smooth deformations of maximum entropy: random displacements of an image's pixels.
 //!
-//! The deformed image is [τx](s) = x(s − τ(s)), s = (u, v) in the unit square, u to the right and v down, where
+//! The deformed image is (τx)(s) = x(s − τ(s)), s = (u, v) in the unit square, u to the right and v down, where
 //! (eq. 2) τ_u = Σ C_ij sin(iπu) sin(jπv), τ_v = Σ D_ij sin(iπu) sin(jπv) over the modes i, j ≥ 1 below a cutoff c,
 //! and C_ij, D_ij ~ N(0, T/(i² + j²)): of all fields with a given mean of ‖∇τ‖², the distribution of largest entropy. T is
 //! its temperature.

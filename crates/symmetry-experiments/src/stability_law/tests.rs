@@ -81,10 +81,10 @@ fn a_law_is_found_and_who_learnt_nothing_is_left_out() {
     let law = law();
     let words = law.words(&table(&law));
     assert!(
-        words.contains("log R is 1") && words.contains("ε ≈ 0.24 R^0.5"),
+        words.contains("log R is 1.00") && words.contains("ε ≈ 0.24 R^0.50"),
         "{words}"
     );
-    assert!(words.contains("log G is -1"), "{words}");
+    assert!(words.contains("log G is −1.00"), "{words}");
     assert!(
         words.contains("Left out at P = 5000, because they learnt nothing: vgg11."),
         "{words}"

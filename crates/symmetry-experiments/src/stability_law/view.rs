@@ -1,7 +1,7 @@
 //! Words and figures.
 
 use polariscope_experiment::{Answers, Grid, Mean, Table, View, shown};
-use polariscope_report::{Align, Axis, Cell, Mark, Plot, Section, Series, Table as Rows, pretty};
+use polariscope_report::{Align, Axis, Cell, Mark, Plot, Section, Series, Table as Rows};
 use polariscope_stats::{Interval, bootstrap};
 
 use super::{DEPTHS, ENTRY, FOLLOWED, IMAGES, Law, at};
@@ -12,8 +12,8 @@ const GUESSING: f64 = 0.98;
 const SIDES: [&str; 3] = ["D", "G", "R"];
 /// Published correlations of log ε with log D, log G and log R: CIFAR-10 and MNIST.
 const PUBLISHED: [(&str, [f64; 3]); 2] = [
-    ("CIFAR-10", [0.62, 0.85, 0.97]),
-    ("MNIST", [0.71, -0.43, 0.75]),
+    ("published, CIFAR-10", [0.62, 0.85, 0.97]),
+    ("published, MNIST", [0.71, -0.43, 0.75]),
 ];
 
 /// log ε against the log of a measure, over architectures.
@@ -284,18 +284,27 @@ impl Law {
 }
 
 fn said(fit: &Fit) -> String {
-    let interval = fit.interval.map_or(String::new(), |i| {
-        format!(" ({} to {})", pretty(i.low), pretty(i.high))
-    });
     let law = match fit.side {
-        "R" => format!(", ε ≈ {} R^{}", pretty(fit.prefactor), pretty(fit.exponent)),
+        "R" => format!(", ε ≈ {} R^{}", two(fit.prefactor), two(fit.exponent)),
         _ => String::new(),
     };
     format!(
-        "the correlation of log ε with log {} is {}{interval}{law}",
+        "the correlation of log ε with log {} is {}{law}",
         fit.side,
-        pretty(fit.correlation)
+        ranged(fit.correlation, fit.interval)
     )
+}
+
+fn ranged(value: f64, interval: Option<Interval>) -> String {
+    match interval {
+        Some(i) => format!("{} ({} to {})", two(value), two(i.low), two(i.high)),
+        None => two(value),
+    }
+}
+
+/// Two decimals: intervals over some architectures carry no more.
+fn two(x: f64) -> String {
+    format!("{x:.2}").replace('-', "−")
 }
 
 /// Fits with published values.
@@ -303,33 +312,21 @@ fn rows(fits: &[Fit]) -> Rows {
     use Align::{Left, Right};
     let columns = [
         ("log ε with", Left),
-        ("architectures", Right),
+        ("networks", Right),
         ("correlation", Right),
-        ("95 % over architectures", Right),
-        ("prefactor", Right),
         ("exponent", Right),
-        ("95 % of the exponent", Right),
     ];
-    let published = PUBLISHED.map(|(data, _)| format!("published, {data}"));
-    let published = published.iter().map(|head| (head.as_str(), Right));
+    let published = PUBLISHED.iter().map(|(data, _)| (*data, Right));
     let mut table = Rows::new(columns.into_iter().chain(published));
-    let range = |i: Option<Interval>| {
-        i.map_or(Cell::Empty, |i| {
-            format!("{} to {}", pretty(i.low), pretty(i.high)).into()
-        })
-    };
     for fit in fits {
         let side = SIDES.iter().position(|s| *s == fit.side).unwrap_or(0);
-        let own: [Cell; 7] = [
+        let own: [Cell; 4] = [
             format!("log {}", fit.side).into(),
             fit.points.into(),
-            pretty(fit.correlation).into(),
-            range(fit.interval),
-            pretty(fit.prefactor).into(),
-            pretty(fit.exponent).into(),
-            range(fit.exponent_interval),
+            ranged(fit.correlation, fit.interval).into(),
+            ranged(fit.exponent, fit.exponent_interval).into(),
         ];
-        let published = PUBLISHED.map(|(_, values)| Cell::from(pretty(values[side])));
+        let published = PUBLISHED.map(|(_, values)| Cell::from(two(values[side])));
         table.push(own.into_iter().chain(published));
     }
     table

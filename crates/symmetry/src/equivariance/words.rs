@@ -39,7 +39,7 @@ pub(super) fn words(summary: &Summary) -> String {
     };
     for (opening, which) in [
         (
-            "Learnt: the outputs change less than at the initial weights under",
+            "Learnt: over the distance of two images, the outputs change less than at the initial weights under",
             verdicts.which(|v| matches!(v, Verdict::Learnt { .. })),
         ),
         (

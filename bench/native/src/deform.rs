@@ -35,7 +35,7 @@ impl Deform {
         };
         let deformations = Deformations::new(SIDE, cutoff.parse()?, ModeRule::Strict)?;
         let t = deformations.temperature(DISPLACEMENT, Convention::Exact)?;
-        deformations.check(t)?;
+        deformations.check(t, Convention::Exact)?;
         let mut images = vec![0.0; IMAGES * CHANNELS * SIDE * SIDE];
         Stream::new(0, 0, "bench.images").uniform(1.0, &mut images);
         let coefficients = (0..IMAGES).flat_map(|k| {

@@ -198,7 +198,7 @@ fn deform(
 ) -> Result<(), DeformError> {
     let deformations = Deformations::of(data.shape, cutoff, ModeRule::Strict)?;
     let t = deformations.temperature(displacement, Convention::Exact)?;
-    deformations.check(t)?;
+    deformations.check(t, Convention::Exact)?;
     let channels = data.shape.len() / deformations.n().pow(2);
     for (name, split) in [("train", &mut data.train), ("test", &mut data.test)] {
         let name = format!("data.{name}.deform");

@@ -183,7 +183,7 @@ mod tests {
 
     /// Every place and both sides are equally likely: shares of 20 000 draws within five standard errors.
     #[test]
-    fn laws_of_views() {
+    fn distributions_of_views() {
         let augment = Augment {
             crop: 2,
             flip: true,

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 /// What `check` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// What to check: core, geometry, kernels, landscape, symmetry or device [default: everything]
+    /// core, geometry, kernels, landscape, symmetry or device [default: everything]
     #[arg(value_name = "LENS")]
     pub lens: Option<String>,
 }

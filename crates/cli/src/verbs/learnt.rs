@@ -6,6 +6,7 @@ use clap::Args;
 use polariscope_data::Dataset;
 use polariscope_learning::eval::Number;
 use polariscope_learning::weights::read;
+use polariscope_lens::afford;
 use polariscope_symmetry::{Learnt, Subject, noise};
 use polariscope_train::{Config, Length, Problem};
 
@@ -44,6 +45,8 @@ pub fn subject<T: Number>(
         None => {
             let graph = architecture.graph()?;
             let configuration = architecture.configuration(&graph)?;
+            let bytes = 4.0 * drawn as f64 * graph.input().len() as f64;
+            afford(bytes, "give fewer ‹images›")?;
             let data = noise(graph.input(), drawn, common.seed);
             (architecture.clone(), Problem { graph, data }, configuration)
         }

@@ -105,7 +105,7 @@ fn measure(
             sections.extend(equivariance::sections(&answer));
             found.equivariance = Some(answer.summary);
         }
-        Err(e) if e.is_usage() => observer.note(&format!("equivariance is left out: {e}")),
+        Err(e) if e.is_usage() => observer.note(&flags(&format!("equivariance is left out: {e}"))),
         Err(e) => return Err(e),
     }
     let question = stability::Question {
@@ -118,7 +118,7 @@ fn measure(
             sections.extend(stability::sections(&answer));
             found.stability = Some(answer.summary);
         }
-        Err(e) if e.is_usage() => observer.note(&format!("stability is left out: {e}")),
+        Err(e) if e.is_usage() => observer.note(&flags(&format!("stability is left out: {e}"))),
         Err(e) => return Err(e),
     }
     Ok(sections)

@@ -49,6 +49,28 @@ fn what_is_built_in_without_data() {
     assert!(succeed(&dir, &args[..args.len() - 2]).contains("built in"));
 }
 
+/// Tokens lie in no grid: of their layers nothing is known under what moves positions, and a finished run can be shown.
+#[test]
+fn a_finished_run_of_tokens_is_shown() {
+    let dir = directory("equivariance-tokens");
+    let args = [
+        "equivariance",
+        "vit",
+        "--input",
+        "3x16x16",
+        "--images",
+        "10",
+        "--under",
+        "shift:1,flip,colours",
+        "--out",
+        "run",
+    ];
+    assert_eq!(succeed(&dir, &args), succeed(&dir, &args));
+    let csv = fs::read_to_string(dir.join("run/equivariance.csv")).unwrap();
+    let rows = |under: &str| csv.lines().filter(|l| l.contains(under)).count();
+    assert!(rows("colours") > rows("flip") && rows("flip") > 0);
+}
+
 /// One page: the group of the learning system, equivariance, stability.
 #[test]
 fn symmetry_shows_all_three_of_images() {
@@ -95,4 +117,5 @@ fn what_is_refused() {
     );
     assert!(said(&["lenet", "--epochs", "2"]).contains("--data SPEC"));
     assert!(said(&["mlp-1x4", "--input", "6"]).contains("images"));
+    assert!(said(&["lenet", "--images", "100000000000"]).contains("--images"));
 }

@@ -95,5 +95,6 @@ impl Resample {
 fn around(x: f64) -> [(i64, f64); 2] {
     let low = x.floor();
     let part = x - low;
-    [(low as i64, 1.0 - part), (low as i64 + 1, part)]
+    let low = low as i64;
+    [(low, 1.0 - part), (low.saturating_add(1), part)]
 }

@@ -19,7 +19,7 @@ const WORDS: [(&str, &str); 10] = [
     ("flip", ""),
     ("flip-down", ""),
     ("transpose", ""),
-    ("scale", "a factor: scale:1.2"),
+    ("scale", "a factor between 0.001 and 1000: scale:1.2"),
     ("colours", ""),
     ("jitter", "a strength between 0 and 1: jitter:0.2"),
     ("pixels", ""),
@@ -88,7 +88,9 @@ impl FromStr for Action {
             }
             ("shift", numbers) => by(numbers).map(|(across, down)| Action::Shift { across, down }),
             ("turn", [degrees]) => real(degrees, |_| true).map(|degrees| Action::Turn { degrees }),
-            ("scale", [by]) => real(by, |x| x > 0.0).map(|by| Action::Scale { by }),
+            ("scale", [by]) => {
+                real(by, |x| (1e-3..=1e3).contains(&x)).map(|by| Action::Scale { by })
+            }
             ("jitter", [strength]) => real(strength, |x| (0.0..=1.0).contains(&x))
                 .map(|strength| Action::Jitter { strength }),
             ("flip", []) => Ok(Action::Flip),

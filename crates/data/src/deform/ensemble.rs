@@ -131,8 +131,8 @@ impl Deformations {
         Ok((displacement / unit).powi(2))
     }
 
-    /// Between which temperatures pixels move by half a pixel or more, T > 1/(π n² ln c) (eq. 8), and fields do not
-    /// fold the image, T < 4/(π³ c² ln c) (eq. 14).
+    /// Between which temperatures pixels move by half a pixel or more by the formula for many modes, T > 1/(π n² ln c)
+    /// (eq. 8), and fields do not fold the image, T < 4/(π³ c² ln c) (eq. 14).
     pub fn range(&self) -> (f64, f64) {
         let (n, c) = (self.n() as f64, self.cutoff as f64);
         let least = 1.0 / (PI * n * n * c.ln());
@@ -140,8 +140,12 @@ impl Deformations {
         (least, most)
     }
 
-    /// Refuses a temperature outside of [`Deformations::range`].
-    pub fn check(&self, t: f64) -> Result<(), DeformError> {
+    /// Refuses a temperature outside of [`Deformations::range`], with a displacement of the same kind that is within.
+    pub fn check(&self, t: f64, convention: Convention) -> Result<(), DeformError> {
+        let shown = |t: f64| match convention {
+            Convention::Exact => self.displacement(t),
+            Convention::Nominal => self.nominal_displacement(t),
+        };
         let (n, cutoff) = (self.n(), self.cutoff);
         if !(t.is_finite() && t >= 0.0) {
             return Err(DeformError::Temperature { value: t });
@@ -160,7 +164,7 @@ impl Deformations {
                 t,
                 limit: least,
                 cutoff,
-                least: (100.0 * self.displacement(least)).ceil() / 100.0,
+                least: (100.0 * shown(least)).ceil() / 100.0,
             });
         }
         if t > most {
@@ -168,19 +172,19 @@ impl Deformations {
                 t,
                 limit: most,
                 cutoff,
-                most: (100.0 * self.displacement(most)).floor() / 100.0,
-                smaller: self.smaller(self.displacement(t)),
+                most: (100.0 * shown(most)).floor() / 100.0,
+                smaller: self.smaller(shown(t), convention),
             });
         }
         Ok(())
     }
 
     /// The largest smaller cutoff with a displacement in range.
-    fn smaller(&self, displacement: f64) -> Option<usize> {
+    fn smaller(&self, displacement: f64, convention: Convention) -> Option<usize> {
         let fits = |&cutoff: &usize| {
             let slower = Deformations::new(self.n(), cutoff, self.rule);
             slower.is_ok_and(|d| {
-                let t = d.temperature(displacement, Convention::Exact);
+                let t = d.temperature(displacement, convention);
                 t.is_ok_and(|t| (d.range().0..=d.range().1).contains(&t))
             })
         };

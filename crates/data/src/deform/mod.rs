@@ -13,7 +13,7 @@
 //!
 //! let deformations = Deformations::new(32, 3, ModeRule::Strict)?;
 //! let t = deformations.temperature(1.0, Convention::Exact)?;
-//! deformations.check(t)?;
+//! deformations.check(t, Convention::Exact)?;
 //! let field = deformations.draw(t, &Stream::new(0, 0, "deform"));
 //! let (image, mut out) = (vec![0.5; 3 * 32 * 32], vec![0.0; 3 * 32 * 32]);
 //! field.apply(&image, Interpolation::Bilinear, &mut out);

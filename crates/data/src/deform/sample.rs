@@ -17,7 +17,7 @@ pub enum Interpolation {
 /// Width of the Gaussian in pixels.
 const SIGMA: f32 = 0.4715;
 /// Pixels a side that it reaches: from 2 before the corner to 3 behind. Those further away, at 3 pixels or more, have
-/// 3·10⁻⁹ of the nearest one's weight, less than f32 resolves.
+/// at most 2·10⁻⁹ of the nearest one's weight, less than f32 resolves.
 const REACH: usize = 6;
 /// Channels that are read together.
 const LANES: usize = 4;
@@ -139,7 +139,7 @@ impl Sampler {
     }
 }
 
-/// The largest whole number up to x, or x − 1 where x itself is whole, for 0 ≤ x < 2²². Adding 1.5·2²³ leaves no bits
+/// The largest whole number up to x, or x − 1 where x is odd, for 0 ≤ x < 2²². Adding 1.5·2²³ leaves no bits
 /// behind the point and rounds to the nearest; a cast would check its range on every pixel.
 fn floor(x: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;

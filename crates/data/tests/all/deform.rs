@@ -62,7 +62,7 @@ fn ranges() {
     assert!((t - 1.132e-3).abs() < 6e-7 && (c3.range().1 - 1.305e-2).abs() < 6e-6);
     // At the lower limit the nominal displacement is half a pixel.
     assert!((c3.nominal_displacement(c3.range().0) - 0.5).abs() < 1e-12);
-    assert_eq!(c3.check(t), Ok(()));
+    assert_eq!(c3.check(t, Convention::Exact), Ok(()));
     let c15 = ensemble(32, 15, ModeRule::Code);
     let hot = c15.temperature(1.0, Convention::Nominal).unwrap();
     assert!((hot - 4.591e-4).abs() < 6e-8 && (c15.range().1 - 2.117e-4).abs() < 6e-8);
@@ -70,21 +70,24 @@ fn ranges() {
         most,
         smaller: Some(smaller),
         ..
-    }) = c15.check(hot)
+    }) = c15.check(hot, Convention::Exact)
     else {
         panic!("too hot");
     };
     // What the message offers is in range, and the next step is not.
     let ok = |cutoff: usize, displacement: f64| {
         let d = ensemble(32, cutoff, ModeRule::Code);
-        d.check(d.temperature(displacement, Convention::Exact).unwrap())
-            .is_ok()
+        d.check(
+            d.temperature(displacement, Convention::Exact).unwrap(),
+            Convention::Exact,
+        )
+        .is_ok()
     };
     assert!(ok(15, most) && !ok(15, most + 0.01));
     let asked = c15.displacement(hot);
     assert!(ok(smaller, asked) && !ok(smaller + 1, asked));
     let cold = c3.range().0 * 0.9;
-    let Err(DeformError::TooCold { least, .. }) = c3.check(cold) else {
+    let Err(DeformError::TooCold { least, .. }) = c3.check(cold, Convention::Exact) else {
         panic!("too cold");
     };
     assert!(ok(3, least) && !ok(3, least - 0.01));
@@ -326,13 +329,13 @@ fn refusals() {
     let hot = c15.temperature(1.0, Convention::Exact).unwrap();
     // T = 2/(n² S) = 5.880e-4, 4/(π³ c² ln c) = 2.117e-4 and δ = √(2.117/5.880) = 0.600. One pixel needs 2/(n² S) below
     // the limit: at c = 8, S = 2.369 and 8.25e-4 < 9.69e-4; at c = 9, S = 2.553 and 7.65e-4 > 7.25e-4.
-    let message = c15.check(hot).unwrap_err().to_string();
+    let message = c15.check(hot, Convention::Exact).unwrap_err().to_string();
     assert_eq!(
         message,
         "T = 5.880e-4 is above its upper limit 2.117e-4, where deformations begin to fold images; with a cutoff of 15 take a \
          displacement of at most 0.6 pixels, or for as many pixels a cutoff of at most 8"
     );
-    let cold = c15.check(1e-6).unwrap_err().to_string();
+    let cold = c15.check(1e-6, Convention::Exact).unwrap_err().to_string();
     assert!(
         cold.starts_with("T = 1.000e-6 is below its lower limit 1.148e-4, half a pixel"),
         "{cold}"
@@ -342,13 +345,19 @@ fn refusals() {
         "{cold}"
     );
     let none = ensemble(32, 25, ModeRule::Strict)
-        .check(1e-4)
+        .check(1e-4, Convention::Exact)
         .unwrap_err()
         .to_string();
     assert!(none.ends_with("take a cutoff of at most 20"), "{none}");
-    assert!(c15.check(f64::NAN).is_err() && c15.temperature(-1.0, Convention::Exact).is_err());
+    assert!(
+        c15.check(f64::NAN, Convention::Exact).is_err()
+            && c15.temperature(-1.0, Convention::Exact).is_err()
+    );
     let one = ensemble(32, 1, ModeRule::Code);
-    assert_eq!(one.check(1e-3), Err(DeformError::NoLogarithm));
+    assert_eq!(
+        one.check(1e-3, Convention::Exact),
+        Err(DeformError::NoLogarithm)
+    );
     assert_eq!(
         one.temperature(1.0, Convention::Nominal),
         Err(DeformError::NoLogarithm)

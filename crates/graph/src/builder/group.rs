@@ -2,7 +2,8 @@
 //!
 //! A map over the group is a number for every element g and every position p. It is an image with the maps of the
 //! elements one below the other, |G|·H × W: its channels are the fields, its positions the elements (g, p) of the whole
-//! group. So biases and norms, which have one number a channel, share it over the group as its symmetry wants.
+//! group. So biases, batch norms and group norms, which have one number a channel, share it over the group as its symmetry
+//! wants; layer norms, which weigh every number by itself, do not.
 
 use super::laws::PytorchLaws;
 use super::linear::{ConvSpec, at_least_one, weights_too_large};

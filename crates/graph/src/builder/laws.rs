@@ -1,6 +1,7 @@
 //! Which law and which forward scale a parametrisation gives a weight or a bias.
 //!
-//! With n = fan_in (for a convolution in/groups·kh·kw) and m = fan_out (out·kh·kw):
+//! With n = fan_in (for a convolution in/groups·kh·kw; over a group in·|G|·k², or in·k² where it lifts) and m = fan_out (out·kh·kw;
+//! out·|G|·k²):
 //!
 //! | | weight | times | bias | times |
 //! |---|---|---|---|---|
@@ -12,7 +13,7 @@
 //! | `xavier` | U(±√(6/(n+m))) | 1 | 0 | 1 |
 //! | `orthogonal` | orthogonal, rows = outputs | 1 | 0 | 1 |
 //!
-//! Norms start at γ = 1, β = 0, class tokens at 0 and position embeddings at N(0, 0.02²) under all of them.
+//! Norms start at γ = 1, β = 0, layer scales at their `initial`, class tokens at 0 and position embeddings at N(0, 0.02²) under all of them.
 
 use serde::{Deserialize, Serialize};
 

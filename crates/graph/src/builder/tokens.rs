@@ -51,6 +51,7 @@ impl Builder {
     /// Image or signal to tokens: one token a position in row order, its channels as coordinates.
     pub fn to_tokens(&mut self, x: NodeId, layer: &str) -> Result<NodeId, GraphError> {
         self.claim(layer)?;
+        self.plane(x, layer, "tokens")?;
         let input = self.shape(x);
         let width = match input {
             Shape::Image { channels, .. } | Shape::Signal { channels, .. } => channels,

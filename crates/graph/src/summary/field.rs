@@ -4,7 +4,7 @@
 //! with k taps at distance d, stride s and p positions of padding before maps
 //! first → first − jump·p, last → last + jump·((k−1)d − p), jump → jump·s; a node with several inputs sees their union.
 
-use crate::{Graph, Op, Shape, Support, Window};
+use crate::{Graph, NodeId, Op, Shape, Support, Window};
 
 /// What a node's positions see of the input along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +101,29 @@ pub fn reaches(graph: &Graph) -> Vec<[Reach; 2]> {
                 _ => [seen[0].union(other[0]), seen[1].union(other[1])],
             };
         }
-        let input = node.inputs.first().map(|id| graph.nodes[id.0].shape);
+        let input = node.inputs.first().map(|id| plane(graph, *id));
         axes.push(through(&node.op, seen, input.unwrap_or(node.shape)));
     }
     axes
+}
+
+/// The shape of a node's output; of one map, where a group has one for every element.
+fn plane(graph: &Graph, node: NodeId) -> Shape {
+    match (graph.nodes[node.0].shape, graph.group(node)) {
+        (
+            Shape::Image {
+                channels,
+                height,
+                width,
+            },
+            Some(group),
+        ) => Shape::Image {
+            channels,
+            height: height / group.order(),
+            width,
+        },
+        (shape, _) => shape,
+    }
 }
 
 /// What a node sees, given what its input sees. A single axis is the second.

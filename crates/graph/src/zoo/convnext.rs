@@ -1,7 +1,8 @@
 //! ConvNeXt-T with torchvision's names: patches of 4, stages of 3, 3, 9, 3 blocks at 96, 192, 384, 768 channels.
 //!
 //! Block: x + γ · W₂ φ(W₁ ln(depthwise 7×7 of x)), the norm and both dense layers at each position by itself, γ one
-//! number a channel. Under `pytorch` weights start at N(0, 0.02²), biases at 0 and γ at 10⁻⁶.
+//! number a channel. Under `pytorch` weights start at N(0, 0.02²) and biases at 0; γ starts at 10⁻⁶ under
+//! all parametrisations.
 
 use super::Settings;
 use crate::{Activation, Builder, ConvSpec, GraphError, Law, NodeId, Nonlinearity, Padding, Shape};

@@ -163,7 +163,7 @@ impl Summary {
         let (about, asked) = (&self.about, self.asked());
         let (n, fields) = (about.n, about.fields as u64);
         let mut text = format!(
-            "At a temperature of T = {} and a cutoff of {}, which keeps {} along each axis, the pixels of {n}x{n} images move by {}, \
+            "At a temperature of T = {} and a cutoff of {}, which keeps {} for the displacement along each axis, the pixels of {n}x{n} images move by {}, \
              the root of the mean square. The formula for many modes calls this {}.",
             pretty(asked.t),
             about.cutoff,

@@ -47,7 +47,7 @@ impl<'a> Job<'a> {
         question.check()?;
         let deformations = Deformations::of(data.shape, question.cutoff, question.modes)?;
         let t = deformations.temperature(question.displacement, question.displacement_is)?;
-        deformations.check(t)?;
+        deformations.check(t, question.displacement_is)?;
         let shape = data.shape;
         let no_image = || SymmetryError::Question(format!("samples of {shape} are no images"));
         Ok(Job {

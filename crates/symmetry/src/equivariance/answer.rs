@@ -51,6 +51,7 @@ pub struct Under {
     /// Which one.
     pub action: Action,
     /// By layer, the outputs last; nothing where nothing can be expected of a layer.
+    #[serde(with = "sparse")]
     pub layers: Vec<Option<Cell>>,
 }
 
@@ -77,6 +78,49 @@ pub struct Cell {
     /// Δ: the mean over images of std(L_g Φ(x) − Φ(gx))/std Φ(x).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<f64>,
+}
+
+/// Layers as a file has them, which knows no holes in a list.
+mod sparse {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Cell;
+
+    #[derive(Serialize, Deserialize)]
+    struct Layers {
+        count: usize,
+        known: Vec<Known>,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Known {
+        at: usize,
+        #[serde(flatten)]
+        cell: Cell,
+    }
+
+    pub fn serialize<S: Serializer>(layers: &[Option<Cell>], to: S) -> Result<S::Ok, S::Error> {
+        let known = layers.iter().enumerate().filter_map(|(at, cell)| {
+            let cell = cell.clone()?;
+            Some(Known { at, cell })
+        });
+        let layers = Layers {
+            count: layers.len(),
+            known: known.collect(),
+        };
+        layers.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Option<Cell>>, D::Error> {
+        let Layers { count, known } = Layers::deserialize(from)?;
+        let mut layers = vec![None; count];
+        for Known { at, cell } in known {
+            if let Some(place) = layers.get_mut(at) {
+                *place = Some(cell);
+            }
+        }
+        Ok(layers)
+    }
 }
 
 /// What becomes of the outputs, transformation by transformation.
@@ -114,12 +158,9 @@ pub enum Verdict {
 impl Under {
     /// The outputs.
     pub fn output(&self) -> &Cell {
-        // Outputs have no positions that could be in no grid.
         self.layers
-            .iter()
-            .rev()
-            .flatten()
-            .next()
+            .last()
+            .and_then(Option::as_ref)
             .unwrap_or(&NOTHING)
     }
 
@@ -292,7 +333,7 @@ impl Summary {
         table.to_csv()
     }
 
-    /// A border's error, for words: the largest error of the first map that moves along exactly away from it.
+    /// A border's error, for words: that of the first map that moves along exactly away from it, under the first transformation with such a map.
     pub(super) fn border(&self) -> Option<(Action, &Cell)> {
         let network = self.networks.last()?;
         network.under.iter().find_map(|under| {

@@ -106,6 +106,7 @@ impl<'a, T: Number> Job<'a, T> {
     ) -> Network {
         let n = self.images.len();
         let seed = self.question.setup.seed;
+        let last = layers.len() - 1;
         let rounding = ROUNDING
             * match T::DTYPE {
                 Dtype::F32 => f64::from(f32::EPSILON),
@@ -133,9 +134,14 @@ impl<'a, T: Number> Job<'a, T> {
                 positions: grids[k].positions(),
                 error: Value::over_images(n, seed, |at| {
                     let sum: f64 = at.iter().map(|&i| moved.images[i]).sum();
+                    let all = if k == last {
+                        measured.own[k].pairs_of(at)
+                    } else {
+                        all
+                    };
                     (all > 0.0).then(|| (sum / n as f64 / all).sqrt())
                 }),
-                exact: of_norm(moved.images.iter().sum(), norm) <= rounding,
+                exact: norm > 0.0 && of_norm(moved.images.iter().sum(), norm) <= rounding,
                 interior: inside
                     .is_some()
                     .then(|| (part / n as f64 / pair).sqrt())
@@ -168,7 +174,7 @@ impl<'a, T: Number> Job<'a, T> {
     fn changes(&self, before: &Measured, after: &Measured) -> Vec<Value> {
         let n = self.images.len();
         let last = before.own.len() - 1;
-        let pairs = [before, after].map(|m| m.own[last].pairs(n).iter().sum::<f64>());
+        let owns = [before, after].map(|m| &m.own[last]);
         let change = |(before, after): (&Vec<Option<Moved>>, &Vec<Option<Moved>>)| {
             let squares = [before, after].map(|m| m[last].as_ref().map(|m| &m.images[..]));
             let [Some(before), Some(after)] = squares else {
@@ -176,7 +182,8 @@ impl<'a, T: Number> Job<'a, T> {
             };
             Value::over_images(n, self.question.setup.seed, |at| {
                 let sum = |of: &[f64]| at.iter().map(|&i| of[i]).sum::<f64>();
-                let [a, b] = [sum(before) / pairs[0], sum(after) / pairs[1]];
+                let [own, learnt] = owns.map(|own| own.pairs_of(at));
+                let [a, b] = [sum(before) / own, sum(after) / learnt];
                 Some((b / a).sqrt()).filter(|x| x.is_finite())
             })
         };

@@ -23,12 +23,30 @@ pub(super) struct Own {
     sums: Vec<f64>,
     /// Σ Φ² over channels, position by position.
     squares: Vec<f64>,
+    /// Φ, image after image; of the outputs alone.
+    rows: Vec<f64>,
 }
 
 impl Own {
     fn add(&mut self, other: &Own) {
         add(&mut self.sums, &other.sums);
         add(&mut self.squares, &other.squares);
+        self.rows.extend(&other.rows);
+    }
+
+    /// The sum of [`Own::pairs`] over positions, of chosen images; of the outputs alone.
+    pub fn pairs_of(&self, at: &[usize]) -> f64 {
+        let (n, size) = (at.len() as f64, self.sums.len());
+        let mut sums = vec![0.0; size];
+        let mut squares = 0.0;
+        for &i in at {
+            for (sum, x) in sums.iter_mut().zip(&self.rows[i * size..(i + 1) * size]) {
+                *sum += x;
+                squares += x * x;
+            }
+        }
+        let mean: f64 = sums.iter().map(|s| s * s / n).sum();
+        2.0 * (squares - mean).max(0.0) / (n - 1.0)
     }
 
     /// ⟨‖Φ(x) − Φ(z)‖²⟩ over pairs of different images, position by position: twice the variance.
@@ -118,7 +136,12 @@ pub(super) fn measure<T: Number>(
                 moved: vec![Vec::new(); transformed.len()],
             };
             for (k, (rows, grid)) in rows.iter().zip(grids).enumerate() {
-                let (own, moved) = layer(rows, grid, along.iter().map(|a| &a[k]));
+                let (mut own, moved) = layer(rows, grid, along.iter().map(|a| &a[k]));
+                if k + 1 == grids.len() {
+                    let size = own.sums.len();
+                    let plain = rows.chunks_exact(group * size).flat_map(|g| &g[..size]);
+                    own.rows = plain.map(|x| x.to_f64()).collect();
+                }
                 part.own.push(own);
                 part.moved
                     .iter_mut()
@@ -171,6 +194,7 @@ fn layer<'a, T: Number>(
     let mut own = Own {
         sums: vec![0.0; size],
         squares: vec![0.0; positions],
+        rows: Vec::new(),
     };
     let mut all: Vec<Option<Moved>> = along
         .iter()

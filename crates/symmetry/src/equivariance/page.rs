@@ -66,14 +66,12 @@ pub fn sections(answer: &Answer) -> Vec<Section> {
 
 /// Transformations × layers.
 fn matrix(summary: &Summary, network: &Network) -> Section {
-    let names = network.under.first().map_or(Vec::new(), |under| {
-        let name = |cell: &Option<super::Cell>| cell.as_ref().map(|c| c.layer.clone());
-        under
-            .layers
-            .iter()
-            .map(|c| name(c).unwrap_or("tokens".into()))
-            .collect()
-    });
+    let count = network.under.first().map_or(0, |u| u.layers.len());
+    let name = |k: usize| {
+        let cells = network.under.iter().filter_map(|u| u.layers[k].as_ref());
+        cells.map(|c| c.layer.clone()).next().unwrap_or_default()
+    };
+    let names = (0..count).map(name).collect();
     let row = |under: &super::Under| {
         let error = |cell: &Option<super::Cell>| match cell {
             Some(cell) if cell.exact => 0.0,

@@ -103,8 +103,8 @@ impl Grid {
             }
         };
         let [height, width] = self.sizes;
-        let inside =
-            (0..height * width).map(|p| inside(0, down, p / width) && inside(1, across, p % width));
+        let inside = (0..self.positions())
+            .map(|p| inside(0, down, p / width % height) && inside(1, across, p % width));
         Some(inside.collect())
     }
 }

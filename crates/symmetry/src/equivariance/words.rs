@@ -11,24 +11,29 @@ pub(super) fn words(summary: &Summary) -> String {
     let verdicts = &summary.verdicts;
     let names = |which: &[(Action, Verdict)]| listed(which.iter().map(|(a, _)| a.to_string()));
     let built = verdicts.which(|v| *v == Verdict::BuiltIn);
-    let mut text = match built.is_empty() {
-        true => format!(
+    let broken = verdicts.which(|v| *v == Verdict::Broken);
+    let mut sentences = Vec::new();
+    if built.is_empty() && broken.is_empty() {
+        sentences.push(format!(
             "No transformation that was tried leaves the outputs of {} at its initial weights as they are.",
             summary.network
-        ),
-        false => format!(
+        ));
+    }
+    if !built.is_empty() {
+        sentences.push(format!(
             "Built in: the outputs of {} stay the same, to rounding, under {}.",
             summary.network,
             names(&built)
-        ),
-    };
-    let broken = verdicts.which(|v| *v == Verdict::Broken);
-    if !broken.is_empty() {
-        text += &format!(
-            " Broken: they stayed the same at its initial weights under {}, and do not any more.",
-            names(&broken)
-        );
+        ));
     }
+    if !broken.is_empty() {
+        sentences.push(format!(
+            "Broken: the outputs of {} stayed the same at its initial weights under {}, and do not any more.",
+            summary.network,
+            names(&broken)
+        ));
+    }
+    let mut text = sentences.join(" ");
     let factors = |which: &[(Action, Verdict)]| {
         listed(which.iter().filter_map(|(action, verdict)| match verdict {
             Verdict::Learnt { factor } | Verdict::Lost { factor } | Verdict::Open { factor } => {

@@ -49,7 +49,7 @@ impl<'a, T: Number> Job<'a, T> {
         let deformations = Deformations::of(images.shape, question.cutoff, rules.modes)?;
         let convention = rules.displacement_is;
         let temperature = deformations.temperature(question.displacement, convention)?;
-        deformations.check(temperature)?;
+        deformations.check(temperature, convention)?;
         let (sweep, asked) = sweep(
             (question.displacement, temperature),
             deformations.range(),

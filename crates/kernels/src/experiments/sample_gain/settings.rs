@@ -55,14 +55,14 @@ fn make(settings: &Settings) -> Result<Box<dyn Study>, Failure> {
         train: asked.train.unwrap_or(train),
         test: asked.test.unwrap_or(1000),
     };
-    let doubled = std::iter::successors(Some(SMALLEST), |p| Some(2 * p));
+    let doubled = std::iter::successors(Some(SMALLEST), |p: &usize| p.checked_mul(2));
     let sizes: Vec<usize> = doubled.take_while(|&p| p <= named.train).collect();
     if sizes.len() < 3 {
         let (train, smallest) = (named.train, SMALLEST);
         return Err(ExperimentError::Curve { train, smallest }.into());
     }
     // K and K_G between all samples.
-    let samples = (named.train + named.test) as f64;
+    let samples = named.train as f64 + named.test as f64;
     let bytes = 8.0 * 3.0 * samples * samples;
     let experiment = SampleGain {
         sizes,

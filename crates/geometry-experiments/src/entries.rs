@@ -1,14 +1,10 @@
 //! The experiments on geometry, as a list has them.
 
-use std::fs;
 use std::path::PathBuf;
 
 use polariscope_data::{DataSource, Spec};
 use polariscope_diff::Place;
-use polariscope_experiment::{
-    About, Data, Design, Failure, Numbers, Ready, Row, Settings, Study, Table,
-};
-use polariscope_lens::fingerprint_bytes;
+use polariscope_experiment::{About, Data, Failure, Numbers, Ready, Settings, Study, known};
 use serde::Deserialize;
 
 use crate::{EXPERIMENTS, Entry, GeometryExperimentsError, Lab, Trial};
@@ -73,7 +69,8 @@ impl Entry {
         let mut configuration = configuration(&lab);
         if !asked.accuracies.is_empty() {
             let trial: Box<dyn Trial> = (self.make)(&lab)?;
-            let (known, names) = known(&asked.accuracies, &trial.design())?;
+            let (known, names) = known(&asked.accuracies, &trial.design())
+                .map_err(GeometryExperimentsError::from)?;
             lab.known = known;
             configuration.insert("accuracies".into(), names.into());
         }
@@ -137,25 +134,6 @@ fn configuration(lab: &Lab) -> toml::Table {
         set("data", format!("cifar10:{}", cifar.display()).into());
     }
     table
-}
-
-/// The rows of tables that were measured before, and what names them.
-fn known(
-    paths: &[PathBuf],
-    design: &Design,
-) -> Result<(Vec<Row>, Vec<String>), GeometryExperimentsError> {
-    let mut table = Table::new(design);
-    let mut names = Vec::new();
-    for path in paths {
-        let wrong = |e: &dyn std::fmt::Display| GeometryExperimentsError::Known {
-            path: path.clone(),
-            reason: e.to_string(),
-        };
-        let text = fs::read_to_string(path).map_err(|e| wrong(&e))?;
-        table.read_csv(&text).map_err(|e| wrong(&e))?;
-        names.push(fingerprint_bytes(text.as_bytes()));
-    }
-    Ok((table.rows, names))
 }
 
 /// The directory of `cifar10:DIR`.

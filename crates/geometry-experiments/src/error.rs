@@ -1,9 +1,7 @@
 //! Why an experiment cannot be run.
 
-use std::path::PathBuf;
-
 use polariscope_data::DataError;
-use polariscope_experiment::Failure;
+use polariscope_experiment::{Failure, KnownError};
 use polariscope_geometry::{GeometryError, PredictError};
 use polariscope_graph::GraphError;
 use polariscope_lens::{Stopped, TooLarge};
@@ -59,13 +57,8 @@ pub enum GeometryExperimentsError {
         name: &'static str,
     },
     /// A table of earlier runs that cannot be read.
-    #[error("‹accuracies {}›: {reason}", path.display())]
-    Known {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    #[error(transparent)]
+    Known(#[from] KnownError),
     /// An accuracy could not be predicted.
     #[error(transparent)]
     Predict(#[from] PredictError),
@@ -120,7 +113,7 @@ impl GeometryExperimentsError {
             | GeometryExperimentsError::Cifar { .. }
             | GeometryExperimentsError::Numbers
             | GeometryExperimentsError::Part { .. }
-            | GeometryExperimentsError::Known { .. }
+            | GeometryExperimentsError::Known(_)
             | GeometryExperimentsError::Predict(_)
             | GeometryExperimentsError::Uncalibrated { .. }
             | GeometryExperimentsError::Samples { .. } => true,

@@ -1,9 +1,7 @@
 //! Why an experiment cannot be done.
 
-use std::path::PathBuf;
-
 use polariscope_data::{ActionError, DataError};
-use polariscope_experiment::Failure;
+use polariscope_experiment::{Failure, KnownError};
 use polariscope_graph::{GraphError, Shape};
 use polariscope_network::NetworkError;
 use polariscope_symmetry::SymmetryError;
@@ -61,13 +59,8 @@ pub enum SymmetryExperimentsError {
         name: &'static str,
     },
     /// A table of earlier runs that cannot be read.
-    #[error("‹accuracies {}›: {reason}", path.display())]
-    Known {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    #[error(transparent)]
+    Known(#[from] KnownError),
     /// A network that cannot be looked at.
     #[error(transparent)]
     Stability(#[from] SymmetryError),
@@ -100,7 +93,7 @@ impl SymmetryExperimentsError {
             | SymmetryExperimentsError::Few { .. }
             | SymmetryExperimentsError::Pose { .. }
             | SymmetryExperimentsError::OnePose
-            | SymmetryExperimentsError::Known { .. }
+            | SymmetryExperimentsError::Known(_)
             | SymmetryExperimentsError::Numbers { .. }
             | SymmetryExperimentsError::Data(_)
             | SymmetryExperimentsError::Action(_)

@@ -7,16 +7,11 @@ use polariscope_train::{Labels as Targets, Samples};
 
 use crate::SymmetryExperimentsError;
 
-/// So many samples of a split, drawn by (seed, name).
-pub(crate) fn first(
-    split: &Split,
-    data: &Dataset,
-    (seed, name): (u64, &str),
-    count: usize,
-) -> Split {
-    let mut rows = Stream::new(seed, 0, name).cursor().permutation(split.len());
+/// So many samples of a split, each of `size` numbers, in an order that a stream draws.
+pub(crate) fn first(split: &Split, size: usize, stream: Stream, count: usize) -> Split {
+    let mut rows = stream.cursor().permutation(split.len());
     rows.truncate(count);
-    split.select(data.shape.len(), &rows)
+    split.select(size, &rows)
 }
 
 /// A split as training takes it.

@@ -49,7 +49,7 @@ impl<'a, T: Number> Maps<'a, T> {
     }
 
     /// What the nodes compute for the samples `x`: `read` is given the rows of each node.
-    pub fn see<R>(&self, x: &[T], read: impl FnOnce(&[&[T]]) -> R) -> Result<R, NetworkError> {
+    fn see<R>(&self, x: &[T], read: impl FnOnce(&[&[T]]) -> R) -> Result<R, NetworkError> {
         let samples = x.len() / self.graph.input().len();
         let mut session = self.session(samples)?;
         let leaves: Vec<&[T]> = std::iter::once(x)

@@ -66,19 +66,18 @@ pub fn run(args: &SymmetryArgs, common: &Common) -> Result<(), CliError> {
     let found = answer(&graph, data.as_ref(), &question, &mut looker);
     let mut group = looker.settle(found)?;
     group.summary.words = flags(&group.summary.words);
-    let mut page = page(&group, &command(&request), request.settings());
     let mut found = Found {
-        group: group.summary,
+        group: group.summary.clone(),
         equivariance: None,
         stability: None,
     };
+    let mut beside = Vec::new();
     if let Some(data) = data {
         let mut looker = Looker::new(&mut directory, common);
         let measured = measure(&mut found, Problem { graph, data }, common, &mut looker);
-        for section in looker.settle(measured)? {
-            page.push(section);
-        }
+        beside = looker.settle(measured)?;
     }
+    let page = page(&group, beside, &command(&request), request.settings());
     write(directory, &found, &page, common)
 }
 

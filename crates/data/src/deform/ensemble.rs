@@ -75,16 +75,6 @@ impl Deformations {
         self.modes.n
     }
 
-    /// The cutoff c.
-    pub fn cutoff(&self) -> usize {
-        self.cutoff
-    }
-
-    /// Which modes it keeps.
-    pub fn rule(&self) -> ModeRule {
-        self.rule
-    }
-
     /// Number of modes.
     pub fn modes(&self) -> usize {
         self.modes.list.len()

@@ -8,8 +8,13 @@ use super::{Answer, Summary};
 /// Where bars of exact equality are drawn: below every rounding error.
 const FLOOR: f64 = 1e-17;
 
-/// The page; `command` gives the same again.
-pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> Page {
+/// The page; `command` gives the same again, and `beside` is what other lenses saw.
+pub fn page(
+    answer: &Answer,
+    beside: Vec<Section>,
+    command: &str,
+    settings: Vec<(String, String)>,
+) -> Page {
     let (name, found) = (&answer.network, &answer.summary);
     let mut page = Page::new(
         format!("Symmetries of {name}"),
@@ -25,6 +30,7 @@ pub fn page(answer: &Answer, command: &str, settings: Vec<(String, String)>) -> 
     if !found.places.is_empty() {
         page.push(motions(found));
     }
+    beside.into_iter().for_each(|section| page.push(section));
     page.push(Section::reproduce(command));
     page.configure(settings);
     page

@@ -21,6 +21,7 @@ use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_random::Stream;
 
 use crate::SymmetryExperimentsError;
+use crate::samples::first;
 use learn::{accuracies, built_in};
 pub use pose::Pose;
 pub(crate) use settings::ENTRY;
@@ -130,15 +131,13 @@ impl Poses {
 
     /// The samples of a run, those to learn from and those to be asked about.
     fn run(&self, run: u64) -> [Split; 2] {
-        let first = |split: &Split, name: &str, count: usize| {
-            let order = Stream::new(self.seed, run, name).cursor();
-            let mut rows = { order }.permutation(split.len());
-            rows.truncate(count);
-            split.select(self.data.shape.len(), &rows)
+        let chosen = |split, name, count| {
+            let stream = Stream::new(self.seed, run, name);
+            first(split, self.data.shape.len(), stream, count)
         };
         [
-            first(&self.data.train, "poses.train", self.sizes.train),
-            first(&self.data.test, "poses.test", self.sizes.test),
+            chosen(&self.data.train, "poses.train", self.sizes.train),
+            chosen(&self.data.test, "poses.test", self.sizes.test),
         ]
     }
 }

@@ -16,6 +16,7 @@ use polariscope_experiment::{
 };
 use polariscope_graph::{Graph, ZooOptions, zoo};
 use polariscope_lens::{Quiet as Unwatched, Setup};
+use polariscope_random::Stream;
 use polariscope_symmetry::stability::{self, Question, Rules};
 use polariscope_symmetry::{Learnt, Subject};
 use polariscope_train::{Evaluator, Problem, Quiet, Samples, State, TrainError, Trainer};
@@ -149,18 +150,16 @@ impl Experiment for Law {
         let graph = self.graph(cell.level("architecture"))?;
         let seed = self.seed.wrapping_mul(1000) + cell.run;
         let p = cell.number("P");
-        let learnt = first(
-            &self.data.train,
-            &self.data,
-            (seed, "stability-law.train"),
-            p,
-        );
-        let tests = first(
-            &self.data.test,
-            &self.data,
-            (self.seed, "stability-law.test"),
-            TESTS,
-        );
+        let chosen = |split, seed, name, count| {
+            first(
+                split,
+                self.data.shape.len(),
+                Stream::new(seed, 0, name),
+                count,
+            )
+        };
+        let learnt = chosen(&self.data.train, seed, "stability-law.train", p);
+        let tests = chosen(&self.data.test, self.seed, "stability-law.test", TESTS);
         let config = recipe(cell.level("architecture"), &graph, p, seed);
         let state = State::<f32>::new(&graph, &config, 0);
         let train = samples(&learnt);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use polariscope_data::Dataset;
 use polariscope_diff::Place;
 use polariscope_experiment::{
-    About, Data, Design, Experiment, Failure, Numbers, Ready, Row, Settings, Size, Study, Table,
+    About, Data, Experiment, Failure, Numbers, Ready, Settings, Size, Study, known,
 };
 use serde::Deserialize;
 
@@ -94,24 +94,11 @@ fn make(settings: &Settings, place: Place) -> Result<Box<dyn Study>, Failure> {
     let counts = law.counts.iter().map(|&p| toml::Value::Integer(p as i64));
     set("train", counts.collect::<Vec<_>>().into());
     if !asked.accuracies.is_empty() {
-        law.known = known(&asked.accuracies, &law.design())?;
-        let names = asked.accuracies.iter().map(|p| p.display().to_string());
-        set("accuracies", names.collect::<Vec<_>>().into());
+        let (rows, names) =
+            known(&asked.accuracies, &law.design()).map_err(SymmetryExperimentsError::from)?;
+        law.known = rows;
+        set("accuracies", names.into());
     }
     let ready = Ready::new(Box::new(law), configuration, BYTES, settings)?;
     Ok(Box::new(ready))
-}
-
-/// The rows of tables that were measured before.
-fn known(paths: &[PathBuf], design: &Design) -> Result<Vec<Row>, SymmetryExperimentsError> {
-    let mut table = Table::new(design);
-    for path in paths {
-        let wrong = |reason: String| SymmetryExperimentsError::Known {
-            path: path.clone(),
-            reason,
-        };
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-        table.read_csv(&text).map_err(|e| wrong(e.to_string()))?;
-    }
-    Ok(table.rows)
 }
